@@ -1,0 +1,26 @@
+"""`compiled`: numba's njit as every compiled loop here uses it, cached in the user's cache folder.
+
+The cache lies outside the package, so that a read-only install works, and its folder carries the versions of ptcli,
+numba and Python, so that no loop compiled by another version is ever loaded.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import numba
+import platformdirs
+
+import ptcli
+
+
+def _cache_folder() -> Path:
+    root = Path(os.environ.get("PTCLI_CACHE") or platformdirs.user_cache_dir("ptcli", appauthor=False))
+    return root / "compiled" / f"ptcli-{ptcli.__version__}-numba-{numba.__version__}-py{sys.hexversion:x}"
+
+
+if not os.environ.get("NUMBA_CACHE_DIR"):
+    numba.config.CACHE_DIR = str(_cache_folder())  # type: ignore[attr-defined]
+
+compiled = numba.njit(cache=True, nogil=True)
+"""Decorator: compile on first use, keep the machine code for the next process, release the GIL while running."""

@@ -1,0 +1,39 @@
+"""What every corpus yields, and what it is asked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document. `words`: character offsets [start, end) of gold words, (n, 2) int32, where the corpus knows them."""
+
+    text: str
+    words: np.ndarray | None = None
+    source: str = ""  # file and line, for messages
+
+
+class Corpus(Protocol):
+    """A source of documents, the same ones in the same order at every pass."""
+
+    language: str  # ISO 639-1, for sentence boundaries
+    has_gold_words: bool  # a fact for the fit rules
+
+    def check(self) -> None:
+        """Raise ConfigError, in well under a second, where a path is absent or without text or a package is missing."""
+        ...
+
+    def documents(self) -> Iterator[Document]:
+        """The documents, in a fixed order; never an empty one."""
+        ...
+
+    def identity(self) -> dict[str, Any]:
+        """What the store's fingerprint must change with: settings that shape documents, and the content's hash."""
+        ...
+
+    def remarks(self) -> list[str]:
+        """What was repaired, replaced or left out while reading, counted; one line each. Called after reading."""
+        ...

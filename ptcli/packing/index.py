@@ -1,0 +1,58 @@
+"""What packing makes: rows of examples of pieces, as flat arrays of offsets into a shard's tokens."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ptcli.batch.contract import IGNORE_INDEX
+from ptcli.compiled import compiled
+from ptcli.randomness import draw, mix
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """All rows that one shard gives in one data epoch.
+
+    A row holds examples; an example is the layout's prefix, then pieces with `between` among them, then its suffix; a
+    piece is a stretch of the shard's tokens with a segment id. A pure function of (documents, settings, seed, epoch).
+    """
+
+    shard: int
+    piece_start: np.ndarray  # int64 (P,): first token in the shard
+    piece_length: np.ndarray  # int32 (P,)
+    piece_segment: np.ndarray  # uint8 (P,): segment id, 0 or 1
+    example_pieces: np.ndarray  # int64 (E + 1,): the pieces of example e are [e], [e + 1]
+    row_examples: np.ndarray  # int64 (R + 1,)
+    pair_labels: np.ndarray  # int64 (E,): IGNORE_INDEX where there is no pair
+    counts: dict[str, int] = field(default_factory=dict)  # "dropped_<reason>" tokens, "skipped_<reason>" documents, ...
+
+    @property
+    def num_rows(self) -> int:
+        """Rows in this index."""
+        return self.row_examples.shape[0] - 1
+
+    @property
+    def num_examples(self) -> int:
+        """Examples in this index."""
+        return self.example_pieces.shape[0] - 1
+
+    def example_keys(self) -> np.ndarray:
+        """uint64 (E,): the identity of each example, from where its pieces lie; the same however rows are laid out."""
+        return _example_keys(np.uint64(self.shard), self.piece_start, self.piece_length, self.example_pieces)
+
+
+@compiled
+def _example_keys(shard, piece_start, piece_length, example_pieces):
+    keys = np.empty(example_pieces.shape[0] - 1, np.uint64)
+    for e in range(keys.shape[0]):
+        key = mix(shard + np.uint64(1))
+        for p in range(example_pieces[e], example_pieces[e + 1]):
+            key = draw(key, np.uint64(piece_start[p]))
+            key = draw(key, np.uint64(piece_length[p]))
+        keys[e] = key
+    return keys
+
+
+def unpaired(num_examples: int) -> np.ndarray:
+    """Pair labels of examples that are no pairs."""
+    return np.full(num_examples, IGNORE_INDEX, np.int64)
