@@ -1,0 +1,30 @@
+"""What all tests share: a private cache, quiet libraries, the real corpora where they are at hand."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+# One thread a test process: xdist runs one process a core, and sums come out the same everywhere.
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["WANDB_MODE"] = "offline"
+os.environ.pop("WANDB_API_KEY", None)
+
+from jaxtyping import install_import_hook  # noqa: E402
+
+# Shapes in signatures are checked whenever a model or an objective runs in a test.
+install_import_hook(["ptcli.model", "ptcli.objective"], "beartype.beartype")
+
+
+@pytest.fixture
+def data() -> Path:
+    """The folder of real corpora and tasks ($PTCLI_DATA); tests that need it are marked `data`."""
+    folder = os.environ.get("PTCLI_DATA", "")
+    if folder and Path(folder).is_dir():
+        return Path(folder)
+    if os.environ.get("PTCLI_REQUIRE_DATA"):
+        pytest.fail("PTCLI_DATA names no folder: `make test-all` wants the real corpora")
+    pytest.skip("PTCLI_DATA names no folder with the real corpora")
