@@ -54,7 +54,7 @@ def gather(index: Index, shard: TokenShard, rows: np.ndarray, vocabulary: Vocabu
         np.array(layout.suffix, np.int32),
         vocabulary.special,
     )
-    keys = index.example_keys()[chosen]
+    keys = index.example_keys(chosen)
     examples = Examples(tokens, offsets, maskable, word_starts, keys)
     return Gathered(examples, segments, index.pair_labels[chosen], row_of_example, rows.shape[0])
 

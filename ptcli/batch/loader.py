@@ -175,6 +175,21 @@ class Loader:
             stop.set()
             thread.join()
 
+    def once(self, *, max_tokens: int | None = None, step: int = 0) -> Iterator[dict[str, Tensor]]:
+        """Micro-batches of one pass over epoch 0, until at least `max_tokens` real tokens were given (None: all)."""
+        row, tokens, last = 0, 0, self.epoch(0).num_rows
+        while row < last and (max_tokens is None or tokens < max_tokens):
+            size = min(self.micro_size, last - row)
+            gathered, masked, *_ = self._micro_batch(0, row, size, step)
+            row, tokens = row + size, tokens + gathered.examples.tokens.shape[0]
+            yield to_tensors(self._lay_out(gathered, masked))
+
+    def _lay_out(self, gathered: Gathered, masked: Masked) -> dict[str, np.ndarray]:
+        length = self._max_length
+        if not self._static_length:
+            length = min(length, -(-longest_row(gathered) // _LENGTH_STEP) * _LENGTH_STEP)
+        return lay_out(gathered, masked, pad_token_id=self._vocabulary.pad_token_id, length=length)
+
     def _produce(self, position: dict[str, int] | None, number: int) -> Iterator[Step]:
         epoch, row, total = (position["epoch"], position["row"], position["rows"]) if position else (0, 0, 0)
         while True:
@@ -183,10 +198,7 @@ class Loader:
             wanted = self.batch_size
             while wanted:
                 gathered, masked, epoch, row = self._micro_batch(epoch, row, min(self.micro_size, wanted), number)
-                length = self._max_length
-                if not self._static_length:
-                    length = min(length, -(-longest_row(gathered) // _LENGTH_STEP) * _LENGTH_STEP)
-                arrays = lay_out(gathered, masked, pad_token_id=self._vocabulary.pad_token_id, length=length)
+                arrays = self._lay_out(gathered, masked)
                 counts["labels"] += arrays["label_positions"].shape[0]
                 counts["pair_labels"] += arrays["pair_positions"].shape[0]
                 counts["tokens"] += gathered.examples.tokens.shape[0]

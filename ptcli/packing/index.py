@@ -36,20 +36,21 @@ class Index:
         """Examples in this index."""
         return self.example_pieces.shape[0] - 1
 
-    def example_keys(self) -> np.ndarray:
-        """uint64 (E,): the identity of each example, from where its pieces lie; the same however rows are laid out."""
-        return _example_keys(np.uint64(self.shard), self.piece_start, self.piece_length, self.example_pieces)
+    def example_keys(self, examples: np.ndarray) -> np.ndarray:
+        """uint64: the identity of each of `examples`, from where its pieces lie; the same however rows are laid out."""
+        return _example_keys(np.uint64(self.shard), self.piece_start, self.piece_length, self.example_pieces, examples)
 
 
 @compiled
-def _example_keys(shard, piece_start, piece_length, example_pieces):
-    keys = np.empty(example_pieces.shape[0] - 1, np.uint64)
-    for e in range(keys.shape[0]):
+def _example_keys(shard, piece_start, piece_length, example_pieces, examples):
+    keys = np.empty(examples.shape[0], np.uint64)
+    for i in range(keys.shape[0]):
+        e = examples[i]
         key = mix(shard + np.uint64(1))
         for p in range(example_pieces[e], example_pieces[e + 1]):
             key = draw(key, np.uint64(piece_start[p]))
             key = draw(key, np.uint64(piece_length[p]))
-        keys[e] = key
+        keys[i] = key
     return keys
 
 
