@@ -9,14 +9,13 @@ import sys
 from pathlib import Path
 
 import numba
-import platformdirs
 
 import ptcli
+from ptcli.cache import cache_folder
 
 
 def _cache_folder() -> Path:
-    root = Path(os.environ.get("PTCLI_CACHE") or platformdirs.user_cache_dir("ptcli", appauthor=False))
-    return root / "compiled" / f"ptcli-{ptcli.__version__}-numba-{numba.__version__}-py{sys.hexversion:x}"
+    return cache_folder() / "compiled" / f"ptcli-{ptcli.__version__}-numba-{numba.__version__}-py{sys.hexversion:x}"
 
 
 if not os.environ.get("NUMBA_CACHE_DIR"):
