@@ -16,7 +16,7 @@ os.environ.pop("WANDB_API_KEY", None)
 from jaxtyping import install_import_hook  # noqa: E402
 
 # Shapes in signatures are checked whenever a model or an objective runs in a test.
-install_import_hook(["ptcli.model", "ptcli.objective"], "beartype.beartype")
+install_import_hook(["ptcli.model", "ptcli.objective"], "tests.typechecking.check")
 
 
 @pytest.fixture

@@ -1,0 +1,163 @@
+"""The bidirectional encoder that every encoder preset fills with its own slots and numbers."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from ptcli.errors import ConfigError
+from ptcli.model.block import Block
+from ptcli.model.context import Context, compute_dtype, visibility_mask
+from ptcli.model.embeddings import Embeddings
+from ptcli.model.initialization import initialize
+from ptcli.model.shape import Shape
+
+
+class Encoder(nn.Module):
+    """A Transformer encoder of the BERT family (arXiv:1810.04805), put together from slots.
+
+    `position`, `attention`, `ffn`, `norm` and `residual` are factories and `sharing` an object: see `ptcli.model`.
+    `embedding_size`: None for embeddings as wide as the layers; a number, even an equal one, factorises them as ALBERT
+    does (arXiv:1909.11942). `type_vocab_size`: segments that are told apart, 0 for none. `size` records the named shape
+    from which a configuration took its numbers; nothing is read from it.
+    """
+
+    bidirectional = True
+
+    def __init__(
+        self,
+        *,
+        vocab_size: int,
+        num_layers: int,
+        hidden_size: int,
+        num_heads: int,
+        intermediate_size: int,
+        attention: Callable[..., nn.Module],
+        ffn: Callable[..., nn.Module],
+        norm: Callable[[int], nn.Module],
+        residual: Callable[..., nn.Module],
+        sharing: Any,
+        position: Mapping[str, Callable[..., nn.Module]] | None = None,
+        embedding_size: int | None = None,
+        type_vocab_size: int = 2,
+        dropout: float = 0.1,
+        attention_dropout: float = 0.1,
+        initializer_range: float = 0.02,
+        size: Mapping[str, int] | None = None,
+    ):
+        super().__init__()
+        for name, value in (("dropout", dropout), ("attention_dropout", attention_dropout)):
+            if not 0 <= value < 1:
+                raise ConfigError(f"model.{name}={value} must lie in [0, 1): it is a share of activations set to zero.")
+        if type_vocab_size < 0:
+            raise ConfigError(f"model.type_vocab_size={type_vocab_size} must be 0 (no segments) or more.")
+        if not initializer_range > 0:
+            raise ConfigError(f"model.initializer_range={initializer_range} must be above 0.")
+        shape = Shape(
+            vocab_size=vocab_size,
+            num_layers=num_layers,
+            hidden_size=hidden_size,
+            num_heads=num_heads,
+            intermediate_size=intermediate_size,
+            embedding_size=hidden_size if embedding_size is None else embedding_size,
+        )
+        self.shape = shape
+        self.norm_factory = norm
+        self.initializer_range = initializer_range
+        self.embeddings = Embeddings(
+            vocab_size=vocab_size,
+            embedding_size=shape.embedding_size,
+            hidden_size=hidden_size,
+            project=embedding_size is not None,
+            type_vocab_size=type_vocab_size,
+            norm=norm,
+            dropout=dropout,
+        )
+        self.positions = nn.ModuleDict({name: factory(shape) for name, factory in (position or {}).items()})
+        plan: list[tuple[int, int]] = sharing.plan(num_layers)
+
+        make_residual = partial(residual, hidden_size, norm=norm, dropout=dropout)
+        attentions = {
+            number: {"attention": attention(shape, dropout=attention_dropout), "attention_residual": make_residual()}
+            for number in dict.fromkeys(number for number, _ in plan)
+        }
+        ffns = {
+            number: {"ffn": ffn(shape), "ffn_residual": make_residual()}
+            for number in dict.fromkeys(number for _, number in plan)
+        }
+        distinct = list(dict.fromkeys(plan))
+        self.blocks = nn.ModuleList(Block(**attentions[a], **ffns[f]) for a, f in distinct)
+        self.order = tuple(distinct.index(pair) for pair in plan)
+        ends_with_norm = any(block.attention_residual.final_norm for block in self.blocks)  # type: ignore[union-attr]
+        self.final_norm = norm(hidden_size) if ends_with_norm else None
+        initialize(self, std=initializer_range)
+
+    @property
+    def hidden_size(self) -> int:
+        """Width of the hidden states."""
+        return self.shape.hidden_size
+
+    @property
+    def embedding_size(self) -> int:
+        """Width of the token embeddings."""
+        return self.shape.embedding_size
+
+    @property
+    def vocab_size(self) -> int:
+        """Rows of the token embeddings."""
+        return self.shape.vocab_size
+
+    @property
+    def max_length(self) -> int | None:
+        """The longest example whose positions can be told apart; None where the positions set no limit."""
+        limits = [p.max_positions for p in self.positions.values() if not p.extrapolates]
+        return min(limits, default=None)  # type: ignore[type-var]
+
+    @property
+    def activation(self) -> nn.Module:
+        """The feed-forward networks' activation; heads use it too."""
+        return self.blocks[0].ffn.activation  # type: ignore[union-attr, return-value]
+
+    def layers(self) -> list[nn.Module]:
+        """The layers in the order in which they run; a shared one stands in several places."""
+        return [self.blocks[number] for number in self.order]
+
+    def flops_per_token(self, length: int) -> int:
+        """Floating-point operations of a forward pass for each token of a row of `length` tokens, 2 a multiply-add.
+
+        Matrix products of the body only: look-ups, norms, activations and the heads are not counted. Forward and
+        backward together take three times as much.
+        """
+        projection = 2 * self.embedding_size * self.hidden_size if self.embeddings.projection is not None else 0
+        return projection + sum(self.blocks[number].flops_per_token(length) for number in self.order)  # type: ignore
+
+    def forward(self, batch: Mapping[str, Shaped[Tensor, "..."]]) -> Float[Tensor, "B S H"]:
+        """Hidden states of a batch: reads input_ids, token_type_ids, position_ids and sequence_ids.
+
+        A position sees the real positions of its own example, nothing else. What stands at padding is arbitrary.
+        """
+        position_ids, sequence_ids = batch["position_ids"], batch["sequence_ids"]
+        dtype = compute_dtype(self.embeddings.tokens.weight)
+        context = Context(
+            mask=_add_biases(
+                visibility_mask(sequence_ids, dtype), [p(position_ids).to(dtype) for p in self._entering("bias")]
+            ),
+            rotations=tuple(p(position_ids, dtype=dtype) for p in self._entering("query_key")),
+        )
+        hidden = self.embeddings(
+            batch["input_ids"], batch["token_type_ids"], [p(position_ids) for p in self._entering("embedding")]
+        )
+        for number in self.order:
+            hidden = self.blocks[number](hidden, context)
+        return hidden if self.final_norm is None else self.final_norm(hidden)
+
+    def _entering(self, where: str) -> list[nn.Module]:
+        return [position for position in self.positions.values() if position.enters == where]
+
+
+def _add_biases(mask: Tensor | None, biases: list[Tensor]) -> Tensor | None:
+    for bias in biases:
+        mask = bias if mask is None else mask + bias
+    return mask

@@ -1,0 +1,245 @@
+import math
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from ptcli.errors import ConfigError
+from ptcli.model.position.learned import LearnedPositions
+from ptcli.model.position.rotary import RotaryPositions
+from ptcli.model.position.sinusoidal import SinusoidalPositions
+from ptcli.model.residual.post import PostNorm
+from ptcli.model.residual.pre import PreNorm
+from ptcli.model.sharing.attention_only import AttentionSharing
+from ptcli.model.sharing.ffn_only import FeedForwardSharing
+from ptcli.model.sharing.groups import GroupSharing
+from ptcli.model.sharing.none import NoSharing
+
+from .build import encoder, random_rows, rows
+
+POSITIONS = {
+    "learned": {"learned": partial(LearnedPositions, max_positions=40)},
+    "sinusoidal": {"sinusoidal": SinusoidalPositions},
+    "rotary": {"rotary": RotaryPositions},
+    "learned-rotary": {"learned": partial(LearnedPositions, max_positions=40), "rotary": RotaryPositions},
+    "none": None,
+}
+
+
+class DistanceBias(nn.Module):
+    """A position of the kind that enters as a bias of the scores: minus the distance, in every second head."""
+
+    enters = "bias"
+    extrapolates = True
+
+    def __init__(self, shape):
+        super().__init__()
+        self.heads = torch.arange(shape.num_heads) % 2
+
+    def forward(self, position_ids):
+        distance = (position_ids[:, None, :, None] - position_ids[:, None, None, :]).abs()
+        return -(distance * self.heads[:, None, None]).float()
+
+
+@pytest.mark.parametrize("residual", [PostNorm, PreNorm])
+@pytest.mark.parametrize("position", [*POSITIONS, "bias"])
+def test_packed_equals_unpacked_at_every_position(position, residual):
+    positions = {"distance": DistanceBias} if position == "bias" else POSITIONS[position]
+    model = encoder(position=positions, residual=residual)
+    lengths = [[5, 9, 3], [17], [1, 1, 2, 8]]
+    packed = random_rows(lengths, length=20)
+    hidden = model(packed)
+    for at, ids in enumerate(packed["sequence_ids"]):
+        for example in set(ids.tolist()) - {0}:
+            inside = ids == example
+            alone = rows([[packed["input_ids"][at][inside].tolist()]])
+            torch.testing.assert_close(model(alone)[0], hidden[at][inside], rtol=1e-5, atol=1e-5)
+
+
+def test_examples_of_a_row_are_blind_to_each_other_and_not_to_themselves():
+    model = encoder()
+    one, other = random_rows([[6, 7]]), random_rows([[6, 7]])
+    other["input_ids"][0, 6:] = 3
+    difference = (model(one) - model(other)).abs().amax(-1)[0]
+    assert (difference[:6] == 0).all()
+    assert (difference[6:] > 0).all()
+    together = {key: value.clone() for key, value in one.items()}
+    together["sequence_ids"][:] = 1  # a packing that does not isolate
+    changed = together | {"input_ids": other["input_ids"]}
+    assert (model(together) - model(changed)).abs().amax(-1)[0, :6].min() > 0
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_padding_changes_no_real_position(position, packed):
+    model = encoder(position=POSITIONS[position])
+    lengths = [[4, 7], [11]] if packed else [[11], [11]]
+    short, long = random_rows(lengths), random_rows(lengths, length=19)
+    long["input_ids"][:, 11:] = 5  # whatever stands there
+    torch.testing.assert_close(model(long)[:, :11], model(short), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("bfloat16", [False, True])
+@pytest.mark.parametrize("lengths", [[[], [5]], [[], []], [[], [3, 2]]], ids=["padded", "empty", "packed"])
+def test_rows_without_a_token_give_finite_numbers(lengths, bfloat16):
+    model = encoder(position=POSITIONS["learned-rotary"])
+    with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+        hidden = model(random_rows(lengths, length=6))
+    assert hidden.isfinite().all()
+    hidden.float().square().sum().backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_positions_come_from_the_batch():
+    model = encoder()
+    batch = random_rows([[8]])
+    shifted = batch | {"position_ids": batch["position_ids"] + 3}
+    assert not torch.allclose(model(batch), model(shifted))
+
+
+def test_bias_positions_add_to_the_scores():
+    torch.manual_seed(0)
+    with_bias, without = encoder(position={"distance": DistanceBias}), encoder(position=None)
+    without.load_state_dict(with_bias.state_dict())
+    batch = random_rows([[9], [4]])
+    assert not torch.allclose(with_bias(batch), without(batch))
+    same_place = batch | {"position_ids": torch.zeros_like(batch["position_ids"])}
+    torch.testing.assert_close(with_bias(same_place), without(batch))
+
+
+def test_bfloat16_stays_near_float32_in_both_forms_of_attention():
+    model = encoder(position=POSITIONS["rotary"], initializer_range=0.02)
+    batch = random_rows([[5, 9, 3], [12, 5]])
+    with torch.no_grad():
+        exact = model(batch)
+        with torch.autocast("cpu", torch.bfloat16):
+            evaluated = model(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        trained = model(batch).detach()
+    assert (evaluated - exact).abs().max() < 0.03
+    assert (trained - exact).abs().max() < 0.03
+
+
+SHARINGS = {
+    "none": (NoSharing(), 4, 4),
+    "all": (GroupSharing(), 1, 1),
+    "groups": (GroupSharing(num_groups=2), 2, 2),
+    "inner": (GroupSharing(num_groups=2, inner_group_num=3), 6, 6),
+    "attention_only": (AttentionSharing(), 1, 4),
+    "ffn_only": (FeedForwardSharing(), 4, 1),
+}
+
+
+@pytest.mark.parametrize("sharing", SHARINGS)
+def test_sharing_counts_and_what_is_shared(sharing):
+    choice, attentions, ffns = SHARINGS[sharing]
+    model = encoder(num_layers=4, sharing=choice)
+    d, f = 32, 48
+    of_attention, of_ffn = 4 * (d * d + d) + 2 * d, 2 * d * f + f + d + 2 * d
+    rest = sum(p.numel() for part in (model.embeddings, model.positions) for p in part.parameters())
+    assert sum(p.numel() for p in model.parameters()) == rest + attentions * of_attention + ffns * of_ffn
+    layers = model.layers()
+    assert len(layers) == 4 * getattr(choice, "inner_group_num", 1)
+    assert len({id(layer.attention) for layer in layers}) == attentions
+    assert len({id(layer.attention_residual) for layer in layers}) == attentions
+    assert len({id(layer.ffn) for layer in layers}) == ffns
+    assert len({id(layer.ffn_residual) for layer in layers}) == ffns
+
+
+@pytest.mark.parametrize("sharing", SHARINGS)
+def test_shared_layers_compute_what_copies_would(sharing):
+    shared = encoder(num_layers=4, sharing=SHARINGS[sharing][0])
+    layers = shared.layers()
+    spread = encoder(num_layers=len(layers))
+    for copy, layer in zip(spread.layers(), layers, strict=True):
+        copy.load_state_dict(layer.state_dict())
+    spread.embeddings.load_state_dict(shared.embeddings.state_dict())
+    spread.positions.load_state_dict(shared.positions.state_dict())
+    batch = random_rows([[7, 6]])
+    torch.testing.assert_close(shared(batch), spread(batch), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("embedding_size", [None, 16])
+@pytest.mark.parametrize("sharing", SHARINGS)
+def test_flops_are_those_that_torch_counts(sharing, embedding_size):
+    # torch's counter knows nothing of fused attention on the CPU, so the products are spelt out by a bfloat16 pass.
+    model = encoder(num_layers=4, sharing=SHARINGS[sharing][0], embedding_size=embedding_size)
+    batch = random_rows([[12], [12]])
+    with FlopCounterMode(display=False) as counter, torch.autocast("cpu", torch.bfloat16):
+        model(batch)
+    assert counter.get_total_flops() == 24 * model.flops_per_token(12)
+
+
+def test_initial_weights():
+    model = encoder(hidden_size=128, intermediate_size=512, vocab_size=400, initializer_range=0.02)
+    for name, parameter in model.named_parameters():
+        if "norm.weight" in name:
+            assert (parameter == 1).all(), name
+        elif parameter.ndim == 1:
+            assert (parameter == 0).all(), name
+        elif parameter.numel() > 4000:
+            assert abs(parameter.mean()) < 5 * 0.02 / math.sqrt(parameter.numel()), name
+            assert abs(parameter.std() / 0.02 - 1) < 5 / math.sqrt(2 * parameter.numel()), name
+
+
+def test_same_seed_same_weights():
+    one, other, third = encoder(seed=1), encoder(seed=1), encoder(seed=2)
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    assert not torch.equal(one.embeddings.tokens.weight, third.embeddings.tokens.weight)
+
+
+@pytest.mark.parametrize("changes", [{"dropout": 0.5}, {"attention_dropout": 0.5}])
+def test_dropout_acts_in_training_only(changes):
+    model, batch = encoder(**changes), random_rows([[30], [30]])
+    torch.manual_seed(0)
+    first, second = model(batch), model(batch)
+    assert not torch.equal(first, second)
+    torch.manual_seed(0)
+    assert torch.equal(model(batch), first)
+    model.eval()
+    assert torch.equal(model(batch), model(batch))
+
+
+def test_no_dropout_no_module():
+    assert not any(isinstance(part, nn.Dropout) for part in encoder().modules())
+
+
+def test_max_length_is_the_positions_own():
+    assert encoder().max_length == 40
+    assert encoder(position=POSITIONS["learned-rotary"]).max_length == 40
+    assert encoder(position=POSITIONS["rotary"]).max_length is None
+
+
+def test_without_segments():
+    model = encoder(type_vocab_size=0)
+    batch = random_rows([[8]])
+    assert model.embeddings.types is None
+    assert torch.equal(model(batch), model(batch | {"token_type_ids": torch.ones(1, 8, dtype=torch.int64)}))
+
+
+def test_final_norm_belongs_to_pre_norm():
+    assert encoder(residual=PostNorm).final_norm is None
+    hidden = encoder(residual=PreNorm)(random_rows([[8]]))
+    torch.testing.assert_close(hidden.mean(-1), torch.zeros(1, 8), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"num_heads": 5}, "num_heads=5 does not divide model.hidden_size=32.*Use model.num_heads=4"),
+        ({"num_layers": 0}, "model.num_layers=0 must be at least 1"),
+        ({"vocab_size": 0}, "vocab_size"),
+        ({"embedding_size": -1}, "model.embedding_size=-1"),
+        ({"dropout": 1.0}, r"model.dropout=1.0 must lie in \[0, 1\)"),
+        ({"attention_dropout": -0.1}, "model.attention_dropout"),
+        ({"type_vocab_size": -1}, "model.type_vocab_size"),
+        ({"initializer_range": 0.0}, "model.initializer_range"),
+        ({"sharing": GroupSharing(num_groups=3), "num_layers": 4}, "num_groups=3 does not divide.*Use one of 1, 2, 4"),
+        ({"hidden_size": 12, "position": {"rotary": RotaryPositions}}, "heads are 3 wide"),
+    ],
+)
+def test_refusals_name_the_key_and_the_way_out(changes, words):
+    with pytest.raises(ConfigError, match=words):
+        encoder(**changes)

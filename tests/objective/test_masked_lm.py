@@ -1,0 +1,131 @@
+import pytest
+import torch
+from torch.nn import functional as F
+
+from ptcli.batch.contract import IGNORE_INDEX
+from ptcli.errors import ConfigError
+from ptcli.objective.masked_lm import MaskedLM
+
+from ..model.build import NO_PAIR, PAIR, Together, encoder, random_rows, scored
+
+
+def together(pair=PAIR, **changes):
+    model = encoder()
+    return Together(model, MaskedLM(model=model, pair=pair, **changes))
+
+
+def test_sums_counts_and_hits_equal_those_over_all_positions():
+    whole, batch = together(), scored(random_rows([[9, 4], [12]]))
+    loss = whole(batch)
+    hidden = whole.model(batch).flatten(0, 1)
+    for part, labels, logits in (
+        (
+            "masked_lm",
+            batch["labels"].flatten(),
+            whole.objective.masked_lm_head(hidden, whole.model.embeddings.tokens.weight),
+        ),
+        ("pair", batch["pair_labels"].flatten(), whole.objective.pair_head(hidden)),
+    ):
+        wanted = F.cross_entropy(logits, labels, ignore_index=IGNORE_INDEX, reduction="sum")
+        torch.testing.assert_close(loss.sums[part], wanted)
+        torch.testing.assert_close(loss.positions[part].sum(), wanted)
+        assert loss.counts[part] == (labels != IGNORE_INDEX).sum()
+        assert loss.correct[part] == (logits.argmax(-1) == labels).sum()
+    assert loss.counts["masked_lm"] > 0
+    assert loss.counts["pair"] == 3
+
+
+def test_correct_counts_right_answers():
+    whole, batch = together(), scored(random_rows([[12]]))
+    batch["labels"].view(-1)[batch["label_positions"]] = whole.objective.predict(whole.model, batch).argmax(-1)
+    loss = whole(batch)
+    assert loss.correct["masked_lm"] == loss.counts["masked_lm"]
+
+
+def test_predict_gives_logits_at_scored_positions_in_order():
+    whole, batch = together(), scored(random_rows([[9, 4], [12]]))
+    logits = whole.objective.predict(whole.model, batch)
+    assert logits.shape == (len(batch["label_positions"]), 61)
+    one = batch | {"label_positions": batch["label_positions"][1:2]}
+    torch.testing.assert_close(whole.objective.predict(whole.model, one)[0], logits[1])
+
+
+@pytest.mark.parametrize("bfloat16", [False, True])
+def test_nothing_scored_gives_zero_with_a_live_graph(bfloat16):
+    whole = together()
+    batch = scored(random_rows([[9]]))
+    nothing = torch.zeros(0, dtype=torch.int64)
+    batch |= {"label_positions": nothing, "pair_positions": nothing}
+    with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+        loss = whole(batch)
+    assert all(loss.sums[part] == 0 and loss.counts[part] == 0 and loss.correct[part] == 0 for part in loss.sums)
+    sum(loss.sums.values()).backward()
+    assert all(p.grad is not None and (p.grad == 0).all() for p in whole.parameters())
+
+
+def test_positions_padded_to_a_fixed_number_change_nothing():
+    whole, batch = together(), scored(random_rows([[9], [12]]))
+    unscored = (batch["labels"].flatten() == IGNORE_INDEX).nonzero().flatten()[:5]
+    padded = batch | {"label_positions": torch.cat((batch["label_positions"], unscored))}
+    one, other = whole(batch), whole(padded)
+    torch.testing.assert_close(one.sums["masked_lm"], other.sums["masked_lm"])
+    assert one.counts["masked_lm"] == other.counts["masked_lm"]
+    assert one.correct["masked_lm"] == other.correct["masked_lm"]
+
+
+def test_parts_are_sums_over_micro_batches():
+    whole = together()
+    batch = scored(random_rows([[9], [12], [5], [11]]))
+    split = []
+    for at in (slice(0, 1), slice(1, 4)):
+        rows = {key: batch[key][at] for key in batch if not key.endswith("positions")}
+        for key in ("label", "pair"):
+            labels = rows["labels" if key == "label" else "pair_labels"]
+            rows[f"{key}_positions"] = (labels != IGNORE_INDEX).flatten().nonzero().flatten()
+        split.append(whole(rows))
+    joined = whole(batch)
+    for part in joined.sums:
+        torch.testing.assert_close(joined.sums[part], sum(loss.sums[part] for loss in split))
+        assert joined.counts[part] == sum(loss.counts[part] for loss in split)
+
+
+def test_losses_are_float32_under_autocast():
+    whole, batch = together(), scored(random_rows([[30]]))
+    exact = whole(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = whole(batch)
+    assert all(value.dtype is torch.float32 for value in loss.sums.values())
+    torch.testing.assert_close(loss.sums["masked_lm"], exact.sums["masked_lm"], rtol=0.05, atol=0)
+
+
+def test_no_pair_no_pooler():
+    alone = together(NO_PAIR)
+    assert alone.objective.pair_head is None
+    assert alone.objective.denominators == {"masked_lm": "labels"}
+    loss = alone(scored(random_rows([[9]])))
+    assert set(loss.sums) == {"masked_lm"}
+    sum(loss.sums.values()).backward()
+    assert all(p.grad is not None for p in alone.parameters())
+
+
+def test_tied_output_follows_the_embeddings():
+    whole, batch = together(NO_PAIR), scored(random_rows([[9]]))
+    batch["input_ids"][batch["input_ids"] == 60] = 1  # so that only the output moves
+    before = whole.objective.predict(whole.model, batch)
+    assert not any("decoder" in name for name, _ in whole.named_parameters())
+    with torch.no_grad():
+        whole.model.embeddings.tokens.weight[60] += torch.linspace(-1, 1, 32)
+    after = whole.objective.predict(whole.model, batch)
+    assert not torch.allclose(before[:, 60], after[:, 60])
+
+
+def test_weights_and_denominators():
+    whole = together(pair_weight=0.25)
+    loss = whole(scored(random_rows([[9]])))
+    assert loss.weights == {"masked_lm": 1.0, "pair": 0.25}
+    assert whole.objective.denominators == {"masked_lm": "labels", "pair": "pair_labels"}
+
+
+def test_a_pair_weight_that_switches_the_loss_off_is_refused():
+    with pytest.raises(ConfigError, match="use pair=none"):
+        together(pair_weight=0.0)
