@@ -15,6 +15,8 @@ os.environ.pop("WANDB_API_KEY", None)
 
 from jaxtyping import install_import_hook  # noqa: E402
 
+import tests.typechecking  # noqa: E402, F401  (the hook looks it up by name)
+
 # Shapes in signatures are checked whenever a model or an objective runs in a test.
 install_import_hook(["ptcli.model", "ptcli.objective"], "tests.typechecking.check")
 
