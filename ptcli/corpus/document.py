@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document. `words`: character offsets [start, end) of gold words, (n, 2) int32, where the corpus knows them."""
+    """One document. `words`: character offsets [start, end) of gold words, (n, 2) int32, where they are known."""
 
     text: str
     words: np.ndarray | None = None

@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Documents(NamedTuple):
-    """Documents of one shard as token and sentence offsets. A document may be part of a stored one (a held-out tail)."""
+    """Documents of one shard as token and sentence offsets. One may be part of a stored one (a held-out tail)."""
 
     shard: int  # number of the shard: part of every example's identity
     sentence_offsets: np.ndarray  # int64 (S + 1,): where each sentence of the shard begins in its tokens
