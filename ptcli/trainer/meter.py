@@ -1,0 +1,102 @@
+"""Means between two log lines, kept on the device so that a step does not wait for it."""
+
+import time
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ptcli.objective.loss import Loss
+
+# What the loader measures is a share of one of its counts; averaged by that count, the mean is the pooled share.
+_WEIGHTS = {"mask_ratio": "maskable", "mask_ratio_asked": "maskable", "fill": "positions"}
+_STEPS = "number of steps"
+
+
+class Meter:
+    """Sums over steps. Loss means are weighted by scored positions; what the loader measures by its own count."""
+
+    def __init__(self, device: torch.device, saved: dict[str, Any]):
+        self._device = device
+        self._sums: dict[str, Tensor] = {
+            name: torch.tensor(value, dtype=torch.float64, device=device)
+            for name, value in saved.get("sums", {}).items()
+        }
+        self._weights: dict[str, float] = dict(saved.get("weights", {}))  # of the loss's parts
+        self._measured: dict[str, list[float]] = {k: list(v) for k, v in saved.get("measured", {}).items()}
+        self._bad_step = torch.full((), -1, dtype=torch.int64, device=device)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._tokens = 0  # of this process: speed is about now
+        self._begun = time.perf_counter()
+        self._paused = 0.0
+
+    def _add(self, name: str, value: Tensor) -> None:
+        value = value.detach().to(self._device, torch.float64)
+        self._sums[name] = self._sums[name] + value if name in self._sums else value
+
+    def add_loss(self, loss: Loss) -> None:
+        """One micro-batch."""
+        for part, value in loss.sums.items():
+            self._add(f"loss/{part}", value)
+            self._add(f"count/{part}", loss.counts[part])
+            self._weights[part] = loss.weights.get(part, 1.0)
+        for part, value in loss.correct.items():
+            self._add(f"correct/{part}", value)
+
+    def add_step(
+        self, *, step: int, total: Tensor, norm: Tensor, counts: dict[str, int], measured: dict[str, float]
+    ) -> None:
+        """One optimiser step, the `step`-th: its loss, its gradient's norm, what the loader measured."""
+        self._add("norm", norm)
+        steps = self._measured.setdefault(_STEPS, [0.0, 0.0])
+        steps[0] += 1.0
+        for name, value in measured.items():
+            weight = float(counts.get(_WEIGHTS.get(name, "tokens"), 0))
+            pooled = self._measured.setdefault(name, [0.0, 0.0])  # mean so far, its weight
+            pooled[1] += weight
+            if weight:
+                pooled[0] += (value - pooled[0]) * (weight / pooled[1])  # exact where all values are equal
+        self._tokens += counts["tokens"]
+        is_bad = (~(torch.isfinite(total.detach()) & torch.isfinite(norm.detach()))) & (self._bad_step < 0)
+        self._bad_step = torch.where(is_bad, torch.full_like(self._bad_step, step), self._bad_step)
+
+    def pause(self, seconds: float) -> None:
+        """Time that is not to count as training speed."""
+        self._paused += seconds
+
+    def bad_step(self) -> int | None:
+        """The first step whose loss or gradient was not finite. Waits for the device."""
+        step = int(self._bad_step)
+        return step if step >= 0 else None
+
+    def line(self) -> dict[str, float | None]:
+        """The means since the last line, by metric name; None where nothing was counted. Begins anew."""
+        sums = {name: float(value) for name, value in self._sums.items()}
+        metrics: dict[str, float | None] = {"train/loss": 0.0}
+        total = 0.0
+        for part, weight in self._weights.items():
+            count = sums[f"count/{part}"]
+            total += weight * sums[f"loss/{part}"] / max(count, 1.0)
+            metrics[f"train/{part}_loss"] = sums[f"loss/{part}"] / count if count else None
+            if f"correct/{part}" in sums:
+                metrics[f"train/{part}_accuracy"] = sums[f"correct/{part}"] / count if count else None
+        metrics["train/loss"] = total
+        steps, _ = self._measured.pop(_STEPS)
+        for name, (value, weight) in self._measured.items():
+            metrics[f"train/{name}"] = value if weight else None
+        metrics["train/grad_norm"] = sums["norm"] / steps
+        elapsed = time.perf_counter() - self._begun - self._paused
+        metrics["train/tokens_per_second"] = self._tokens / max(elapsed, 1e-9)
+        self._sums, self._measured = {}, {}
+        self._restart()
+        return metrics
+
+    def saved(self) -> dict[str, Any]:
+        """What a checkpoint keeps, so that the next log line after a resume is the undisturbed one."""
+        return {
+            "sums": {name: float(value) for name, value in self._sums.items()},
+            "weights": self._weights,
+            "measured": self._measured,
+        }

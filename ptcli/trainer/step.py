@@ -1,0 +1,31 @@
+from typing import Any
+
+from torch import Tensor, nn
+
+from ptcli.objective.loss import Loss
+
+
+class TrainingStep(nn.Module):
+    """The one root module: whatever wraps or compiles a model wraps this, and its names are the saved names.
+
+    The objective says in `denominators` by which global count each of its parts is divided.
+    """
+
+    def __init__(self, model: nn.Module, objective: Any):
+        super().__init__()
+        self.model = model
+        self.objective = objective
+
+    def forward(self, batch: dict[str, Tensor], counts: dict[str, int]) -> tuple[Tensor, Loss]:
+        """The micro-batch's share of the step's loss, and its parts as sums and counts.
+
+        `counts`: scored positions in the whole optimiser step ("labels", "pair_labels"), so that the shares of all
+        micro-batches add up to the exact mean, however unequal they are. A part without positions adds 0.
+        """
+        loss: Loss = self.objective(self.model, batch)
+        total = sum(
+            loss.weights.get(part, 1.0) * value / max(counts[self.objective.denominators[part]], 1)
+            for part, value in loss.sums.items()
+        )
+        assert isinstance(total, Tensor), "an objective has at least one part"
+        return total, loss
