@@ -40,7 +40,8 @@ format: $(STAMP)  ## format the code and mend what the linter can
 	$(BIN)/ruff format .
 
 docs: $(STAMP)  ## regenerate the tables in README.md and docs/
-	$(BIN)/python -m tests.generate_docs
+	$(BIN)/python -m ptcli.config.tables README.md
+	$(BIN)/python -m ptcli.config.combinations
 
 clean:  ## remove what make and the tests made (never runs/)
 	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis

@@ -58,7 +58,7 @@ class Step:
     micro_batches: list[dict[str, Tensor]]
     counts: dict[str, int]  # labels, pair_labels, tokens, maskable, positions
     position: dict[str, int]  # epoch, row (next one to read), rows (read in all)
-    measured: dict[str, float]  # mask_ratio, mask_ratio_asked, fill
+    measured: dict[str, float]  # mask_ratio, mask_ratio_asked, fill, epoch (passes over the data so far)
 
 
 class Epoch:
@@ -211,6 +211,7 @@ class Loader:
                 "mask_ratio": counts["labels"] / max(counts["maskable"], 1),
                 "mask_ratio_asked": self._mask.ratio_at(number),
                 "fill": counts["tokens"] / counts["positions"],
+                "epoch": epoch + row / self.epoch(epoch).num_rows,
             }
             yield Step(micro_batches, counts, {"epoch": epoch, "row": row, "rows": total}, measured)
             number += 1

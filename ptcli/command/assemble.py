@@ -1,0 +1,148 @@
+"""The parts that several commands put together from a configuration: text, data, model, evaluation."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from ptcli.batch.loader import Loader
+from ptcli.cache import cache_folder
+from ptcli.config.build import build
+from ptcli.store.documents import Documents
+from ptcli.store.prepare import prepare
+from ptcli.store.store import Store
+from ptcli.tokenizer.tokenizer import Tokenizer
+from ptcli.tokenizer.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+
+def plugins_of(config: DictConfig) -> tuple[str, ...]:
+    """The user's packages whose classes may be built."""
+    return tuple(config.get("plugins") or ())
+
+
+def part(config: DictConfig, key: str, **given: Any) -> Any:
+    """The object that a key of the configuration names."""
+    return build(config, key, plugins=plugins_of(config), **given)
+
+
+def read_corpus(config: DictConfig) -> tuple[Any, Any, Any]:
+    """Corpus, words and the recipe of the tokenizer, checked: what is absent is said before anything is read."""
+    parts = part(config, "corpus"), part(config, "words"), part(config, "tokenizer")
+    for one in parts:
+        one.check()
+    return parts
+
+
+def check_parts(config: DictConfig, *, vocab_size: int = 8) -> Any:
+    """Build every part that needs no text, so that a value out of its range is told before any work is done.
+
+    The trained whole is returned: it lies on the meta device, so that the largest model takes no memory.
+    """
+    import torch
+
+    for key in ("mask", "eval.mask", "packing", "schedule", "trainer"):
+        part(config, key)
+    with torch.device("meta"):
+        step = make_model(config, vocab_size, part(config, "pair"))
+    part(config, "optimizer", module=step)
+    return step
+
+
+def prepare_text(config: DictConfig, *, tokenizer: Tokenizer | None = None, progress: Any = None) -> Store:
+    """The tokenised corpus, found or made; its remarks are told. `tokenizer` replaces the configured one."""
+    corpus, words, recipe = read_corpus(config)
+    if tokenizer is None:
+        tokenizer = recipe.build(corpus, cache=cache_folder() / "tokenizers")
+        remarks = recipe.remarks()
+    else:
+        remarks = []
+    assert tokenizer is not None
+    store = prepare(corpus, words, tokenizer, folder=cache_folder() / "stores", progress=progress)
+    for remark in dict.fromkeys([*remarks, *store.manifest.get("remarks", [])]):
+        log.info(remark)
+    return store
+
+
+@dataclass(frozen=True)
+class Data:
+    """A store and what feeds rows from it."""
+
+    store: Store
+    vocabulary: Vocabulary
+    training: list[Documents]
+    held_out: list[Documents]
+    pair: Any
+    packing: Any
+    mask: Any
+
+
+def make_data(config: DictConfig, store: Store, vocabulary: Vocabulary) -> Data:
+    """Split the store and build pair, packing and mask."""
+    training, held_out = store.split(config.eval.fraction)
+    pair, packing = part(config, "pair"), part(config, "packing")
+    mask = part(config, "mask", vocabulary=vocabulary)
+    return Data(store, vocabulary, training, held_out, pair, packing, mask)
+
+
+def make_model(config: DictConfig, vocab_size: int, pair: Any) -> Any:
+    """The trained whole: a model and its objective."""
+    from ptcli.trainer.step import TrainingStep
+
+    model = part(config, "model", vocab_size=vocab_size)
+    return TrainingStep(model, part(config, "objective", model=model, pair=pair))
+
+
+def training_loader(config: DictConfig, data: Data, *, micro_size: int, static_length: bool) -> Loader:
+    """Feeds training."""
+    data.pair.check_documents(data.training)
+    return Loader(
+        shards=data.store.shards,
+        documents=data.training,
+        packing=data.packing,
+        pair=data.pair,
+        mask=data.mask,
+        vocabulary=data.vocabulary,
+        max_length=config.max_length,
+        batch_size=config.batch.size,
+        micro_size=micro_size,
+        seed=config.seed,
+        static_length=static_length,
+    )
+
+
+def make_evaluation(config: DictConfig, data: Data, *, counts: Any, micro_size: int) -> Any:
+    """The held-out documents under the fixed mask and under the training's own; None where nothing is held out."""
+    from ptcli.evaluation.held_out import Evaluation
+    from ptcli.packing.best_fit import BestFit
+    from ptcli.pair.none import NoPair
+
+    if not any(len(documents.ranges) for documents in data.held_out):
+        return None
+    shared = {
+        "shards": data.store.shards,
+        "documents": data.held_out,
+        "vocabulary": data.vocabulary,
+        "batch_size": micro_size,
+        "micro_size": micro_size,
+    }
+    # Rows, mask and seed of the fixed evaluation are no setting's: what it measures compares over runs.
+    fixed = Loader(
+        packing=BestFit(),
+        pair=NoPair(),
+        mask=part(config, "eval.mask", vocabulary=data.vocabulary),
+        max_length=min(config.eval.max_length, OmegaConf.select(config, "max_length") or config.eval.max_length),
+        seed=0,
+        **shared,
+    )
+    own = Loader(packing=data.packing, pair=data.pair, mask=data.mask, max_length=config.max_length, seed=0, **shared)
+    return Evaluation(
+        fixed=fixed,
+        own=own,
+        max_tokens=config.eval.tokens,
+        counts=counts,
+        replace=list(data.mask.replace),
+        vocabulary=data.vocabulary,
+    )
