@@ -1,0 +1,5 @@
+import sys
+
+from ptcli.cli import main
+
+sys.exit(main())

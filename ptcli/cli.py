@@ -1,0 +1,187 @@
+"""The table of sub-commands. What a command does lies in ptcli/command/<name>.py and is imported when it is chosen."""
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import ptcli
+from ptcli.errors import ConfigError, PtcliError
+
+
+@dataclass(frozen=True)
+class Command:
+    """One line of the table. `root`: conf/<root>.yaml; None for a command without a configuration."""
+
+    name: str
+    line: str
+    root: str | None
+    words: str = ""  # what positional words are, where there are any
+    examples: tuple[str, ...] = ()
+
+
+COMMANDS = (
+    Command(
+        "pretrain",
+        "train a model on text",
+        "pretrain",
+        examples=(
+            "ptcli pretrain                                          BERT on the embedded corpus",
+            "ptcli pretrain recipe=demo                              a small model that learns in minutes",
+            "ptcli pretrain model=albert model/size=mini mask=span corpus=text corpus.path=books/ budget.minutes=3",
+            "ptcli pretrain -m mask.ratio=0.15,0.3,0.4 seed=1,2,3    nine runs, one after the other",
+        ),
+    ),
+    Command(
+        "prepare",
+        "tokenise a corpus and store it, as pretrain would",
+        "pretrain",
+        examples=("ptcli prepare corpus=text corpus.path=books/ tokenizer.vocab_size=8192",),
+    ),
+    Command(
+        "check",
+        "say whether a configuration fits together, how large the model is and what it needs; trains nothing",
+        "pretrain",
+        examples=("ptcli check model=albert model/size=albert_xxlarge",),
+    ),
+    Command(
+        "evaluate",
+        "measure a model on held-out text",
+        "evaluate",
+        examples=(
+            "ptcli evaluate checkpoint=runs/NAME                         on the documents it held out",
+            "ptcli evaluate checkpoint=runs/NAME corpus.path=other.txt",
+        ),
+    ),
+    Command(
+        "fill",
+        "let a model fill in the [MASK]s of a sentence",
+        "fill",
+        words="the sentence",
+        examples=('ptcli fill checkpoint=runs/NAME "Paris is the [MASK] of France."',),
+    ),
+    Command(
+        "options",
+        "list the groups of options, or the choices of one group and their keys",
+        None,
+        words="a group",
+        examples=("ptcli options", "ptcli options mask", "ptcli options model/position"),
+    ),
+)
+_HELP = ("help", "--help", "-h")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. `words` default to the process's own."""
+    words = list(sys.argv[1:] if words is None else words)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        code = _main(words)
+        sys.stdout.flush()
+        return code
+    except PtcliError as error:
+        if os.environ.get("HYDRA_FULL_ERROR") == "1":
+            traceback.print_exc()
+        print(f"ptcli: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("ptcli: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has enough: not an error
+        return 0
+
+
+def _main(words: list[str]) -> int:
+    if "-sc" in words[:1] or "--shell-completion" in words[:1]:
+        from ptcli.config.completion import complete
+
+        return complete(words[1:], commands={command.name: command.root for command in COMMANDS})
+    if not words:
+        print(_overview())
+        return 0
+    if words[0] in ("--version", "-V", "version"):
+        print(f"ptcli {ptcli.__version__}")
+        return 0
+    if words[0] in _HELP:
+        return _help(words[1:])
+    command, rest = _find(words[0]), words[1:]
+    if any(word in _HELP for word in rest):
+        return _help([command.name])
+    if command.root is None:
+        return _without_configuration(command, rest)
+    from ptcli.config.run import run
+
+    overrides, positional = _positional(command, rest)
+    return run(command.name, overrides, root=command.root, positional=positional)
+
+
+def _find(name: str) -> Command:
+    """The command of this name; ConfigError with the list and the nearest one where there is none."""
+    for command in COMMANDS:
+        if command.name == name:
+            return command
+    from ptcli.config.suggest import did_you_mean
+
+    names = [command.name for command in COMMANDS]
+    if "=" in name or name.startswith("-"):
+        raise ConfigError(f"the command comes first: ptcli COMMAND {name}\nCommands: {', '.join(names)}")
+    raise ConfigError(f"there is no command {name}.{did_you_mean(name, names)}\nCommands: {', '.join(names)}")
+
+
+def _without_configuration(command: Command, words: list[str]) -> int:
+    import importlib
+
+    from ptcli.config.context import Context
+
+    flag = next((word for word in words if word.startswith("-")), None)
+    if flag:
+        raise ConfigError(f"{flag}: ptcli {command.name} takes {command.words} and no flags")
+    context = Context(command.name, tuple(words))
+    result = importlib.import_module(f"ptcli.command.{command.name}").run(None, context)
+    return result if isinstance(result, int) else 0
+
+
+def _positional(command: Command, words: list[str]) -> tuple[list[str], list[str]]:
+    """Split overrides from positional words, which Hydra must not see: an override has a key before an equals sign."""
+    if not command.words:
+        return words, []
+    import re
+
+    override = re.compile(r"^(\+\+?|~)?[A-Za-z_][\w./@-]*\s?=|^-")
+    overrides: list[str] = []
+    positional: list[str] = []
+    for position, word in enumerate(words):
+        follows_flag = position > 0 and words[position - 1] in ("--cfg", "-c", "--info", "-i", "--package", "-p")
+        (overrides if override.match(word) or follows_flag else positional).append(word)
+    return overrides, positional
+
+
+def _help(names: list[str]) -> int:
+    if not names:
+        print(_overview())
+        return 0
+    command = _find(names[0])
+    from ptcli.config.help import command_help
+
+    print(command_help(command.name, command.line, root=command.root, words=command.words, examples=command.examples))
+    return 0
+
+
+def _overview() -> str:
+    width = max(len(command.name) for command in COMMANDS) + 2
+    lines = [ptcli.__doc__ or "", "", "usage: ptcli COMMAND [key=value ...]", "", "commands:"]
+    lines += [f"  {command.name:<{width}}{command.line}" for command in COMMANDS]
+    lines += [
+        "",
+        "first steps:",
+        "  ptcli pretrain recipe=demo     train a small model on the embedded corpus, in minutes",
+        "  ptcli pretrain --help          groups, keys and examples of a command",
+        "  ptcli options mask             the choices of a group and their keys",
+        '  eval "$(ptcli -sc install=bash)"   tab completion in this shell',
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,112 @@
+"""`ptcli options [group]`: what can be chosen, read from conf/."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ptcli.config import choices
+from ptcli.config.choices import shown
+from ptcli.config.context import Context
+from ptcli.config.suggest import did_you_mean, listing
+from ptcli.errors import ConfigError
+
+_GROUPS = {
+    "corpus": "where the text comes from",
+    "words": "where words begin and end",
+    "tokenizer": "how text becomes tokens",
+    "pair": "what is asked about two segments",
+    "packing": "how sentences fill the rows",
+    "mask": "which tokens are hidden, and behind what",
+    "noise": "how a sequence is corrupted where its length changes",
+    "model": "the architecture",
+    "model/attention": "what a token looks at",
+    "model/ffn": "the feed-forward network of a layer",
+    "model/norm": "the normalisation",
+    "model/position": "how order is known; takes a list",
+    "model/residual": "where the norms stand",
+    "model/sharing": "which layers share weights",
+    "model/size": "layers and widths",
+    "objective": "what is predicted",
+    "auxiliary": "further losses; takes a list",
+    "optimizer": "how weights are updated",
+    "schedule": "how the learning rate goes",
+    "trainer": "device, precision and the loop",
+    "logger": "where metrics go beside console and metrics.jsonl; takes a list",
+    "recipe": "the choices of a whole paper or a demonstration",
+    "task": "what a model is fine-tuned for",
+}
+
+
+def run(config: None, context: Context) -> int:
+    """List all groups, or the choices of each group named. Raises ConfigError for a group that does not exist."""
+    console = Console(highlight=False, soft_wrap=False)
+    if not context.words:
+        console.print(_overview())
+        console.print("A choice is typed as group=choice, a key as group.key=value. More: ptcli options GROUP")
+    for group in context.words:
+        _show(group.strip("/").replace("=", "").replace(".", "/"), console)
+    return 0
+
+
+def _overview(folder: Path | None = None) -> Table:
+    table = _table("group", "what it decides", "choices")
+    for group in choices.groups(folder):
+        names = listing((choice.name for choice in choices.choices(group, folder)), 12)
+        table.add_row(group, _GROUPS.get(group, ""), names)
+    return table
+
+
+def _show(group: str, console: Console) -> None:
+    found = choices.choices(group)
+    if not found:
+        near = _near(group)
+        raise ConfigError(f"there is no group {group}.{near} Groups: {listing(choices.groups(), 40)}")
+    default = choices.default_choices("pretrain").get(group)
+    console.print(f"[bold]{group}[/bold]: {_GROUPS.get(group, '')}".rstrip(": "))
+    table = _table("choice", "", "what it is")
+    for choice in found:
+        kind = "part" if choice.is_part else "preset"
+        name = f"{choice.name} (default)" if choice.name == default else choice.name
+        table.add_row(name, kind, escape(choice.description))
+    console.print(table)
+    for choice in found:
+        _show_keys(choice, console)
+    inner = [name for name in choices.groups() if name.startswith(f"{group}/")]
+    if inner:
+        console.print(f"Groups inside: {', '.join(inner)}")
+
+
+def _show_keys(choice: choices.Choice, console: Console) -> None:
+    keys = {key: told for key, told in choice.key_table().items() if told[0] != {}}
+    base = choice.base()
+    if base:  # what a preset inherits is shown with the choice that it begins with
+        inherited = base.key_table()
+        keys = {key: told for key, told in keys.items() if inherited.get(key) != told}
+    if not keys:
+        return
+    begins = f", begins with {base.name}" if base else ""
+    console.print(f"[bold]{choice.group}={choice.name}[/bold]{begins}")
+    table = _table("key", "default", "meaning")
+    for key, (value, comment) in keys.items():
+        place = choice.group.replace("/", ".")
+        name = key if choice.group == "recipe" else f"{place}.{key}"
+        table.add_row(escape(name), escape(shown(value)), escape(comment))
+    console.print(table)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    for number, column in enumerate(columns):
+        table.add_column(column, overflow="fold", no_wrap=False, ratio=None, style="cyan" if number == 0 else None)
+    return table
+
+
+def _near(group: str) -> str:
+    names = choices.groups()
+    for name in names:  # a choice was typed where its group belongs
+        if choices.find(name, group):
+            return f" {group} is a choice of {name}: ptcli options {name}."
+    inner = next((name for name in names if name.split("/")[-1] == group), None)
+    return f" Did you mean {inner}?" if inner else did_you_mean(group, names)

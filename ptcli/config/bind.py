@@ -1,0 +1,139 @@
+"""Net 2: every `_target_` node of a configuration against the signature of what it names. Nothing is constructed."""
+
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ptcli.config import choices
+from ptcli.config.suggest import listing, nearest
+from ptcli.config.targets import locate
+from ptcli.errors import ConfigError
+
+_HYDRA_KEYS = {"_target_", "_partial_", "_args_", "_recursive_", "_convert_", "_copy_"}
+_KIND_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+_MOST_PROBLEMS = 10
+
+
+def bind(config: DictConfig | dict[str, Any], *, plugins: Iterable[str] = (), folder: Path | None = None) -> None:
+    """Raise ConfigError with every problem found: unknown keys, values of another type, values where a part belongs.
+
+    `config`: composed, or its plain values.
+    """
+    container = plain_values(config) if isinstance(config, DictConfig) else config
+    problems = list(_parts_replaced(container, folder))
+    problems += _problems(container, "", tuple(plugins))
+    if problems:
+        shown = problems[:_MOST_PROBLEMS]
+        more = [f"and {len(problems) - len(shown)} more"] if len(problems) > len(shown) else []
+        raise ConfigError("\n".join([*shown, *more]))
+
+
+def plain_values(config: DictConfig) -> dict[str, Any]:
+    """Nested dicts and lists with all references replaced. ConfigError where one leads nowhere."""
+    try:
+        values: Any = OmegaConf.to_container(config, resolve=True)
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{getattr(error, 'full_key', '')}: {str(error).splitlines()[0]}") from error
+    return values
+
+
+def _parts_replaced(container: Any, folder: Path | None) -> Iterator[str]:
+    """`model.position=rotary` typed for `model/position=rotary`: a value stands where a group's choice belongs."""
+    for group in choices.groups(folder):
+        node: Any = container
+        for segment in group.split("/"):
+            node = node.get(segment) if isinstance(node, dict) else None
+        key = group.replace("/", ".")
+        if isinstance(node, str | int | float):
+            names = listing(choice.name for choice in choices.choices(group, folder))
+            how = f"typed with a slash. Write {group}={node}" if "/" in group else f"one of {names}"
+            yield f"{key}={node}: {group} is a group; its choice is {how}"
+
+
+def _problems(node: Any, path: str, plugins: tuple[str, ...]) -> list[str]:
+    if isinstance(node, list):
+        return [problem for i, item in enumerate(node) for problem in _problems(item, f"{path}[{i}]", plugins)]
+    if not isinstance(node, dict):
+        return []
+    found: list[str] = []
+    if "_target_" in node:
+        found += _problems_of_target(node, path, plugins)
+    for key, value in node.items():
+        found += _problems(value, f"{path}.{key}" if path else str(key), plugins)
+    return found
+
+
+def _problems_of_target(node: dict[str, Any], path: str, plugins: tuple[str, ...]) -> list[str]:
+    try:
+        target = locate(str(node["_target_"]), plugins)
+    except ConfigError as error:
+        return [f"{path}: {error}"]
+    parameters, takes_any = signature(target)
+    found = []
+    for key, value in node.items():
+        if key in _HYDRA_KEYS:
+            continue
+        if key not in parameters and not takes_any:
+            names = [name for name in node if name in parameters]
+            near = nearest(key, names)
+            hint = f" Did you mean {path}.{near}?" if near else ""
+            has = f"It takes {listing(f'{path}.{name}' for name in names)}" if names else "It takes none"
+            found.append(f"{path}.{key}: {_short(node['_target_'])} takes no {key}.{hint} {has}")
+        elif value == "???":
+            found.append(f"{path}.{key} must be given: write {path}.{key}=VALUE")
+        elif key in parameters and (wanted := mismatch(value, parameters[key])):
+            found.append(f"{path}.{key}={value}: takes {wanted}")
+    return found
+
+
+@functools.cache
+def signature(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
+    """Parameters with their annotations (`self` aside), and whether any keyword is taken."""
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return {}, True
+    hints = _hints(target)
+    named = {
+        p.name: hints.get(p.name, p.annotation)
+        for p in parameters
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    }
+    return named, any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _hints(target: Callable[..., Any]) -> dict[str, Any]:
+    function = target.__init__ if inspect.isclass(target) else target
+    try:
+        return typing.get_type_hints(function)
+    except Exception:  # an annotation that cannot be evaluated tells nothing; the constructor checks
+        return {}
+
+
+def mismatch(value: Any, annotation: Any) -> str:
+    """What is wanted instead of a value of the wrong plain type, or nothing. Only plain annotations are judged."""
+    union = typing.get_origin(annotation) in (types.UnionType, typing.Union)
+    members = typing.get_args(annotation) if union else (annotation,)
+    plain = [member for member in members if member in _KIND_WORDS]
+    if len(plain) + (types.NoneType in members) != len(members) or isinstance(value, dict | list):
+        return ""
+    if value is None:
+        return "" if types.NoneType in members else " or ".join(_KIND_WORDS[member] for member in plain)
+    fits = {
+        bool: isinstance(value, bool),
+        int: isinstance(value, int) and not isinstance(value, bool),
+        float: isinstance(value, int | float) and not isinstance(value, bool),
+        str: isinstance(value, str),
+    }
+    return "" if any(fits[member] for member in plain) else " or ".join(_KIND_WORDS[member] for member in plain)
+
+
+def _short(target: str) -> str:
+    return target.rpartition(".")[2]

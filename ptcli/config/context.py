@@ -1,0 +1,21 @@
+"""What a command is told beside its configuration."""
+
+import shlex
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """How the command was called. Plain data: it can be sent to another process."""
+
+    command: str
+    words: tuple[str, ...] = ()  # positional ones: the sentence of fill, the group of options
+    overrides: tuple[str, ...] = ()  # as typed; in a sweep, those of this job
+    choices: dict[str, str | list[str]] = field(default_factory=dict)  # group -> choice, as composed
+    sweep: str | None = None  # name of the sweep that the job belongs to
+    job: int | None = None  # its number in the sweep, from 0
+
+    @property
+    def command_line(self) -> str:
+        """The line that starts this job again, ready for a shell."""
+        return shlex.join(["ptcli", self.command, *self.overrides, *self.words])

@@ -1,0 +1,33 @@
+"""Net 3: do the chosen parts go together? Every rule of ptcli/config/rules.py is asked; all answers in one report."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from ptcli.config.bind import bind, plain_values
+from ptcli.config.facts import Facts, gather
+from ptcli.config.rules import RULES
+from ptcli.config.values import check_values
+from ptcli.errors import ConfigError
+
+
+def check(
+    config: DictConfig,
+    choices: Mapping[str, str | list[str]],
+    *,
+    command: str = "pretrain",
+    plugins: Iterable[str] = (),
+    folder: Path | None = None,
+) -> None:
+    """Nets 2 and 3 on a composed configuration. Raises ConfigError with all problems of the net that finds some."""
+    values = plain_values(config)
+    bind(values, plugins=plugins, folder=folder)
+    problems = [*check_values(config, command=command), *fit(gather(values, choices, plugins=plugins, folder=folder))]
+    if problems:
+        raise ConfigError("\n".join(problems))
+
+
+def fit(facts: Facts) -> list[str]:
+    """What does not go together: one message a rule, *what, because, choose*."""
+    return [problem for rule in RULES if (problem := rule(facts)) is not None]

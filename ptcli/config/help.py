@@ -1,0 +1,75 @@
+"""The help of one command: its groups with their choices, its keys with meaning and default, examples."""
+
+import shutil
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from ptcli.config import choices
+from ptcli.config.choices import shown
+
+
+def command_help(
+    name: str,
+    line: str,
+    *,
+    root: str | None,
+    words: str = "",
+    examples: Sequence[str] = (),
+    folder: Path | None = None,
+) -> str:
+    """Plain text, as wide as the terminal; built from conf/ alone, without Hydra."""
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    positional = f" [{words}]" if words else ""
+    overrides = " [key=value ...]" if root else ""
+    parts = [f"ptcli {name}: {line}", "", f"usage: ptcli {name}{overrides}{positional}"]
+    if root:
+        parts += _groups(root, width, folder)
+        parts += _keys(root, width, folder)
+        parts += [
+            "",
+            "also: -m (all combinations of values with commas, one run each), --cfg job (show the configuration),",
+            "      --config-dir FOLDER (your own choices, as FOLDER/mask/mine.yaml), --info, --hydra-help",
+        ]
+    if examples:
+        parts += ["", "examples:", *(f"  {example}" for example in examples)]
+    return "\n".join(parts)
+
+
+def _groups(root: str, width: int, folder: Path | None) -> list[str]:
+    chosen = choices.default_choices(root, folder)
+    used = {group.partition("@")[0] for group in chosen}
+    names = [group for group in choices.groups(folder) if group.split("/")[0] in used]
+    if root != "pretrain":
+        names = [group for group in names if group in used]
+    if not names:
+        return []
+    rows = []
+    for group in names:
+        default = chosen.get(group)
+        listed = ", ".join(f"{c.name}*" if c.name == default else c.name for c in choices.choices(group, folder))
+        rows.append((group, listed))
+    places = [f"{group}@{place}" for group, _, place in (entry.partition("@") for entry in chosen) if place]
+    title = "groups (group=choice; * is the default; `ptcli options GROUP` tells more):"
+    lines = ["", title, *_columns(rows, width)]
+    return [*lines, *(f"  {entry}=CHOICE   the same choices in another place" for entry in places)]
+
+
+def _keys(root: str, width: int, folder: Path | None) -> list[str]:
+    rows = [
+        (f"{key}={shown(value)}", comment)
+        for key, (value, comment) in choices.root(root, folder).key_table().items()
+        if not key.startswith("hydra.")
+    ]
+    return ["", "keys and their defaults (those of a choice: `ptcli options GROUP`):", *_columns(rows, width)]
+
+
+def _columns(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
+    first = min(max(len(left) for left, _ in rows) + 2, 34)
+    lines = []
+    for left, right in rows:
+        wrapped = textwrap.wrap(right, max(width - first - 2, 20)) or [""]
+        lead = f"  {left:<{first}}" if len(left) < first else f"  {left}\n  {'':<{first}}"
+        lines.append((lead + wrapped[0]).rstrip())
+        lines += [f"  {'':<{first}}{line}" for line in wrapped[1:]]
+    return lines

@@ -1,0 +1,54 @@
+"""Handing over to Hydra's own main, which reads sys.argv and the environment; both are put back afterwards."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from ptcli.config.compose import chosen_in
+from ptcli.config.locate import conf_folder
+from ptcli.config.python314 import guard
+from ptcli.config.root import register
+
+
+def hydra_main(task: Callable[[DictConfig], Any], *, root: str, command: str, words: Sequence[str]) -> None:
+    """Hand over to Hydra's own main, which reads sys.argv; what it raises comes through."""
+    import hydra
+
+    guard()
+    register()
+    job_name = [] if command == root else [f"hydra.job.name={command}"]
+    with _argv(["ptcli", *words, *job_name]), _errors_come_through():
+        hydra.main(config_path=str(conf_folder()), config_name=root, version_base="1.3")(task)()
+
+
+def hydra_choices() -> dict[str, str | list[str]]:
+    """Group -> choice of the job that Hydra is running."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return chosen_in(OmegaConf.create({"hydra": HydraConfig.get()}))
+
+
+@contextmanager
+def _argv(words: list[str]) -> Iterator[None]:
+    before, sys.argv = sys.argv, words
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+@contextmanager
+def _errors_come_through() -> Iterator[None]:
+    """HYDRA_FULL_ERROR makes Hydra raise instead of printing and exiting; the user's own setting is put back."""
+    before = os.environ.get("HYDRA_FULL_ERROR")
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop("HYDRA_FULL_ERROR", None)
+        if before is not None:
+            os.environ["HYDRA_FULL_ERROR"] = before

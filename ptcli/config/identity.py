@@ -1,0 +1,89 @@
+"""What defines a run, and the name that follows from it; a configuration written down and read back as data."""
+
+import copy
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ptcli.errors import CheckpointError, ConfigError
+
+_NOT_DEFINING = ("run", "resume", "logger", "log", "save", "budget", "sweep", "trainer.device")
+
+
+def resolve(config: DictConfig) -> dict[str, Any]:
+    """Plain nested dicts and lists: interpolations replaced by their values. ConfigError where a value is missing."""
+    try:
+        container = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{getattr(error, 'full_key', '')}: {str(error).splitlines()[0]}") from error
+    assert isinstance(container, dict)
+    return {str(key): value for key, value in container.items()}
+
+
+def fingerprint(config: DictConfig) -> str:
+    """16 hex digits of what defines a run: where it lies, how long it trains and how it is logged do not."""
+    container = copy.deepcopy(resolve(config))
+    for key in _NOT_DEFINING:
+        node: Any = container
+        *parents, last = key.split(".")
+        for parent in parents:
+            node = node.get(parent) if isinstance(node, dict) else None
+        if isinstance(node, dict):
+            node.pop(last, None)
+    text = json.dumps(container, sort_keys=True, ensure_ascii=False)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def run_name(config: DictConfig, choices: Mapping[str, str | list[str]]) -> str:
+    """`run.name` where it is set; else `<model>-<mask>-<8 hex digits>`, the same for the same configuration."""
+    named = OmegaConf.select(config, "run.name")
+    if named is not None:
+        return str(named)
+    return f"{plain(choices.get('model'))}-{plain(choices.get('mask'))}-{fingerprint(config)[:8]}"
+
+
+def plain(name: Any) -> str:
+    """A name with nothing that a shell, a URL or Hydra would read: letters, digits, point, underscore, hyphen."""
+    return re.sub(r"[^\w.-]+", "-", str(name or "none")).strip("-.") or "none"
+
+
+def dump(config: DictConfig | Mapping[str, Any], path: Path) -> None:
+    """Write a configuration as YAML."""
+    container = resolve(config) if isinstance(config, DictConfig) else dict(config)
+    path.write_text(yaml.safe_dump(container, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
+def read(path: Path) -> tuple[DictConfig, list[str]]:
+    """A config.yaml that anyone may have written, as data, and remarks on what in it is not used.
+
+    Nothing in it is resolved or run: interpolations are refused, `plugins` is emptied. Raises CheckpointError.
+    """
+    try:
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path.parent} holds no {path.name}: it is not a run folder") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"{path} is damaged: {str(error).splitlines()[0]}") from error
+    if not isinstance(loaded, dict):
+        raise CheckpointError(f"{path} holds no configuration")
+    if key := _interpolated(loaded):
+        raise CheckpointError(f"{path}: {key} holds a reference (${{...}}); a saved configuration has plain values")
+    remarks = []
+    if loaded.get("plugins"):
+        remarks.append(f"{path}: plugins {loaded['plugins']} are not loaded; name them on the command line to use them")
+        loaded["plugins"] = []
+    return OmegaConf.create(loaded), remarks
+
+
+def _interpolated(node: Any, path: str = "") -> str:
+    if isinstance(node, str) and "${" in node:
+        return path or "a value"
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    return next((found for key, value in items if (found := _interpolated(value, f"{path}.{key}".strip(".")))), "")

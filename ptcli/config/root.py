@@ -1,0 +1,174 @@
+"""The root keys of every command and their types; meanings and defaults stand beside the keys in conf/<command>.yaml.
+
+Fields of type Any are the groups: a choice's YAML fills them.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import MISSING
+
+
+@dataclass
+class Run:
+    """Where a run's folder lies."""
+
+    name: str | None = None
+    dir: str = MISSING
+
+
+@dataclass
+class Batch:
+    """Rows of an optimiser step."""
+
+    size: int = MISSING
+    micro_size: int | None = None
+
+
+@dataclass
+class Budget:
+    """How long to train; exactly one is set."""
+
+    steps: int | None = None
+    tokens: int | None = None
+    epochs: float | None = None
+    minutes: float | None = None
+
+
+@dataclass
+class Evaluation:
+    """When, on what and under which mask the model is evaluated while it trains."""
+
+    every: float = MISSING
+    fraction: float = MISSING
+    max_length: int = MISSING
+    tokens: int = MISSING
+    mask: Any = MISSING
+
+
+@dataclass
+class Save:
+    """When checkpoints are made and how many are kept."""
+
+    every: float = MISSING
+    keep: int = MISSING
+
+
+@dataclass
+class Log:
+    """When metrics are written."""
+
+    every: int = MISSING
+
+
+@dataclass
+class Sweep:
+    """What the jobs of one -m share."""
+
+    name: str | None = None
+
+
+@dataclass
+class PretrainRoot:
+    """Root of pretrain, prepare and check."""
+
+    corpus: Any = MISSING
+    words: Any = MISSING
+    tokenizer: Any = MISSING
+    pair: Any = MISSING
+    packing: Any = MISSING
+    mask: Any = MISSING
+    objective: Any = MISSING
+    optimizer: Any = MISSING
+    schedule: Any = MISSING
+    trainer: Any = MISSING
+    logger: Any = MISSING
+    model: Any = MISSING
+    seed: int = MISSING
+    max_length: int = MISSING
+    run: Run = field(default_factory=Run)
+    batch: Batch = field(default_factory=Batch)
+    budget: Budget = field(default_factory=Budget)
+    eval: Evaluation = field(default_factory=Evaluation)
+    save: Save = field(default_factory=Save)
+    log: Log = field(default_factory=Log)
+    checkpoint: str | None = None
+    resume: str = MISSING
+    plugins: list[str] = field(default_factory=list)
+    sweep: Sweep = field(default_factory=Sweep)
+
+
+@dataclass
+class RowBatch:
+    """Rows that go through the model at once."""
+
+    size: int = MISSING
+
+
+@dataclass
+class HeldOut:
+    """On what and under which mask a finished model is evaluated."""
+
+    max_length: int = MISSING
+    tokens: int | None = None
+    mask: Any = MISSING
+
+
+@dataclass
+class Machine:
+    """Where a finished model runs."""
+
+    device: str = MISSING
+
+
+@dataclass
+class MachineAndPrecision(Machine):
+    """Where a finished model runs, and in which number format."""
+
+    precision: str = MISSING
+
+
+@dataclass
+class RunsFolder:
+    """Where run folders lie."""
+
+    dir: str = MISSING
+
+
+@dataclass
+class EvaluateRoot:
+    """Root of evaluate."""
+
+    corpus: Any = MISSING
+    checkpoint: str | None = None
+    seed: int = MISSING
+    batch: RowBatch = field(default_factory=RowBatch)
+    eval: HeldOut = field(default_factory=HeldOut)
+    trainer: MachineAndPrecision = field(default_factory=MachineAndPrecision)
+    run: RunsFolder = field(default_factory=RunsFolder)
+    sweep: Sweep = field(default_factory=Sweep)
+    plugins: list[str] = field(default_factory=list)
+
+
+@dataclass
+class FillRoot:
+    """Root of fill."""
+
+    checkpoint: str | None = None
+    text: str | None = None
+    top: int = MISSING
+    trainer: Machine = field(default_factory=Machine)
+    run: RunsFolder = field(default_factory=RunsFolder)
+    sweep: Sweep = field(default_factory=Sweep)
+    plugins: list[str] = field(default_factory=list)
+
+
+ROOTS = {"pretrain": PretrainRoot, "evaluate": EvaluateRoot, "fill": FillRoot}
+
+
+def register() -> None:
+    """Make the types known to Hydra as `<root>_root`, the first entry of each root's defaults list."""
+    from hydra.core.config_store import ConfigStore
+
+    for name, node in ROOTS.items():
+        ConfigStore.instance().store(name=f"{name}_root", node=node, provider="ptcli")

@@ -1,0 +1,194 @@
+"""The rules between slots. Each is a function of facts that the parts declare; its first docstring line is its reason.
+
+A message says what does not go, because of what, and what to choose instead. A fact not declared breaks no rule.
+"""
+
+from collections.abc import Callable
+
+from ptcli.config.facts import Facts, fact
+
+Rule = Callable[[Facts], str | None]
+
+
+def pair_needs_segments(facts: Facts) -> str | None:
+    """A pair of two segments needs a packing that makes two."""
+    pair, packing = facts.one("pair"), facts.one("packing")
+    if not pair or not packing:
+        return None
+    wanted, made = pair.fact("segments", 1), packing.fact("max_segments", 2)
+    if wanted <= made:
+        return None
+    use = facts.others("packing", lambda cls: fact(cls, "max_segments", 1) >= wanted)
+    return (
+        f"{pair.typed} needs {_number(wanted)} segments, but {packing.typed} makes {_number(made)}. "
+        f"Use {_either([*use, 'pair=none'])}."
+    )
+
+
+def pair_needs_segment_ids(facts: Facts) -> str | None:
+    """Two segments need two rows of segment embeddings."""
+    pair, rows = facts.one("pair"), facts.value("model.type_vocab_size")
+    if not pair or not isinstance(rows, int) or pair.fact("segments", 1) <= max(rows, 1):
+        return None
+    wanted = pair.fact("segments", 1)
+    return (
+        f"{pair.typed} needs {_number(wanted)} segments, but model.type_vocab_size={rows} tells only {_number(rows)} "
+        f"apart. Use model.type_vocab_size={wanted}, or pair=none."
+    )
+
+
+def isolated_rows_need_isolating_attention(facts: Facts) -> str | None:
+    """Examples packed into one row must not see each other: the attention has to keep them apart."""
+    packing, attention = facts.one("packing"), facts.one("model/attention")
+    if not packing or not attention or not packing.fact("isolated", False) or attention.fact("isolates", True):
+        return None
+    use_packing = facts.others("packing", lambda cls: fact(cls, "isolated", True) is False)
+    use_attention = facts.others("model/attention", lambda cls: fact(cls, "isolates", False))
+    return (
+        f"{packing.typed} puts several examples in a row, but {attention.typed} lets them see each other. "
+        f"Use {_either([*use_packing, *use_attention])}."
+    )
+
+
+def attention_takes_position(facts: Facts) -> str | None:
+    """A position that enters inside the attention needs an attention that takes it there."""
+    attention = facts.one("model/attention")
+    accepts = attention.fact("accepts") if attention else None
+    if attention is None or accepts is None:
+        return None
+    for position in facts.several("model/position"):
+        enters = position.fact("enters", "embedding")
+        if enters == "embedding" or enters in accepts:
+            continue
+        use_attention = facts.others("model/attention", lambda cls, way=enters: way in (fact(cls, "accepts") or ()))
+        use_position = facts.others(
+            "model/position", lambda cls: fact(cls, "enters", "embedding") in {*accepts, "embedding"}
+        )
+        return (
+            f"{position.typed} enters as {_way(enters)}, but {attention.typed} does not take that. "
+            f"Use {_either([*use_attention, *use_position])}."
+        )
+    return None
+
+
+def row_fits_positions(facts: Facts) -> str | None:
+    """Learned positions end at a fixed number; a longer row has positions without an embedding."""
+    for position in facts.several("model/position"):
+        if position.fact("extrapolates", True):
+            continue
+        end = position.values.get("max_positions")
+        for key in ("max_length", "eval.max_length"):
+            length = facts.value(key)
+            if isinstance(end, int) and isinstance(length, int) and length > end:
+                free = facts.others("model/position", lambda cls: fact(cls, "extrapolates", False))
+                return (
+                    f"{key}={length} needs {length} positions, but {position.typed} has {end}. "
+                    f"Use {_either([f'{key}={end}', f'model.position.{position.name}.max_positions={length}', *free])}."
+                )
+    return None
+
+
+def words_need_gold(facts: Facts) -> str | None:
+    """Gold words come from the corpus; one that has none cannot give them."""
+    words, corpus = facts.one("words"), facts.one("corpus")
+    if not words or not corpus or not words.fact("needs_gold_words", False):
+        return None
+    if corpus.fact("has_gold_words", True):
+        return None
+    use = facts.others("words", lambda cls: fact(cls, "needs_gold_words", True) is False)
+    corpora = facts.others("corpus", lambda cls: fact(cls, "has_gold_words", False) is True, limit=1)
+    return f"{words.typed} needs gold words, but {corpus.typed} has none. Use {_either([*use, *corpora])}."
+
+
+def mask_needs_words(facts: Facts) -> str | None:
+    """A mask of whole words needs to know where words begin."""
+    for key in ("corpus", "tokenizer", "words"):
+        part, mask = facts.one(key), facts.one("mask")
+        if not part or not mask or not mask.fact("needs_words", False) or part.fact("has_words", True):
+            continue
+        use = facts.others("mask", lambda cls: fact(cls, "needs_words", True) is False)
+        return f"{mask.typed} needs to know where words begin, but {part.typed} does not tell. Use {_either(use)}."
+    return None
+
+
+def objective_needs_mask(facts: Facts) -> str | None:
+    """An objective that predicts masked tokens has nothing to predict without a mask, and the other way round."""
+    objective, mask = facts.one("objective"), facts.one("mask")
+    if not objective or not mask:
+        return None
+    if objective.fact("needs_mask", False) and mask.name == "none":
+        use = facts.others("mask", lambda cls: cls is not mask.target)
+        return f"{objective.typed} predicts masked tokens, but mask=none masks nothing. Use {_either(use)}."
+    if objective.fact("needs_mask", None) is False and mask.name != "none":
+        return f"{objective.typed} predicts every token, but {mask.typed} hides some of them. Use mask=none."
+    return None
+
+
+def objective_needs_both_sides(facts: Facts) -> str | None:
+    """An objective that predicts from both neighbours needs an attention that looks both ways."""
+    objective, attention = facts.one("objective"), facts.one("model/attention")
+    if not objective or not attention:
+        return None
+    if not objective.fact("needs_bidirectional", False) or not attention.fact("causal", False):
+        return None
+    use = facts.others("model/attention", lambda cls: fact(cls, "causal", True) is False)
+    return f"{objective.typed} predicts from both sides, but {attention.typed} looks back only. Use {_either(use)}."
+
+
+def pair_weight_needs_pair(facts: Facts) -> str | None:
+    """A weight of the pair's loss does nothing where there is no pair."""
+    pair, weight = facts.one("pair"), facts.value("objective.pair_weight", 1.0)
+    if not pair or weight in (1.0, None) or pair.fact("num_labels", 1) > 0:
+        return None
+    use = facts.others("pair", lambda cls: fact(cls, "num_labels", 0) > 0)
+    return (
+        f"objective.pair_weight={weight} does nothing, because {pair.typed} asks nothing about pairs. "
+        f"Use {_either([*use, 'leave objective.pair_weight out'])}."
+    )
+
+
+def evaluation_needs_mask(facts: Facts) -> str | None:
+    """The evaluation scores masked positions, so its own mask cannot be none."""
+    mask, training = facts.value("eval.mask"), facts.one("mask")
+    if not isinstance(mask, dict) or not str(mask.get("_target_", "")).startswith("ptcli.mask.none."):
+        return None
+    if training is not None and training.name == "none":
+        return None
+    return (
+        "mask@eval.mask=none masks nothing, but the evaluation scores masked positions. Use mask@eval.mask=evaluation."
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    pair_needs_segments,
+    pair_needs_segment_ids,
+    isolated_rows_need_isolating_attention,
+    attention_takes_position,
+    row_fits_positions,
+    words_need_gold,
+    mask_needs_words,
+    objective_needs_mask,
+    objective_needs_both_sides,
+    pair_weight_needs_pair,
+    evaluation_needs_mask,
+)
+
+
+def _either(options: list[str]) -> str:
+    """`a`, `a, or b`, `a, b, or c`."""
+    options = list(dict.fromkeys(options))
+    if len(options) < 2:
+        return "".join(options)
+    return ", ".join(options[:-1]) + f", or {options[-1]}"
+
+
+def _number(count: int) -> str:
+    return {0: "none", 1: "one", 2: "two", 3: "three"}.get(count, str(count))
+
+
+def _way(enters: str) -> str:
+    return {
+        "query_key": "a change of queries and keys",
+        "bias": "a bias of the attention scores",
+        "value": "an addition to the values",
+    }.get(enters, enters)

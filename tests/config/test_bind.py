@@ -1,0 +1,101 @@
+import pytest
+from omegaconf import OmegaConf
+
+from ptcli.config import targets
+from ptcli.config.bind import bind, mismatch
+from ptcli.config.compose import compose
+from ptcli.config.targets import check_plugins, locate
+from ptcli.errors import ConfigError
+
+
+def problems(*words):
+    with pytest.raises(ConfigError) as caught:
+        bind(compose("pretrain", words).config)
+    return str(caught.value)
+
+
+def test_shipped_configurations_bind():
+    bind(compose("pretrain").config)
+    bind(compose("pretrain", ["recipe=demo", "pair=next_sentence", "logger=wandb"]).config)
+    bind(compose("evaluate").config)
+    bind(compose("fill").config)
+
+
+def test_an_added_key_is_found():
+    assert "mask.rato" in problems("+mask.rato=0.3")
+    assert "Did you mean mask.ratio?" in problems("+mask.rato=0.3")
+
+
+def test_an_added_key_on_a_partial_node_is_found():
+    assert "model.attention.foo" in problems("+model.attention.foo=1")
+
+
+def test_a_value_where_a_part_belongs():
+    assert "Write model/position=rotary" in problems("model.position=rotary")
+
+
+def test_all_problems_come_at_once():
+    text = problems("+mask.foo=1", "model.position=rotary", "mask.ratio=abc", "model.dropout=none")
+    assert len(text.splitlines()) == 4
+    assert "mask.ratio=abc: takes a number" in text
+
+
+def test_a_target_outside_is_not_run():
+    for target in ("os.system", "ptcli.config.locate.Path", "ptcli.cli.os.system", "builtins.eval", "subprocess.run"):
+        config = OmegaConf.create({"mask": {"_target_": target}})
+        with pytest.raises(ConfigError, match=r"not run|no module|no class"):
+            bind(config)
+
+
+def test_what_is_not_there_says_so():
+    with pytest.raises(ConfigError, match="has no Nothing"):
+        locate("ptcli.errors.Nothing")
+    with pytest.raises(ConfigError, match="there is no module"):
+        locate("ptcli.nothing.Nothing")
+
+
+def test_a_plugin_is_named_on_the_command_line(tmp_path, monkeypatch):
+    (tmp_path / "my_masks_for_bind.py").write_text("class Mine:\n    def __init__(self, *, ratio: float): ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    config = OmegaConf.create({"mask": {"_target_": "my_masks_for_bind.Mine", "ratio": 0.2}})
+    with pytest.raises(ConfigError, match=r"plugins=\[my_masks_for_bind\]"):
+        bind(config)
+    plugins = check_plugins(["my_masks_for_bind"], ["plugins=[my_masks_for_bind]"])
+    bind(config, plugins=plugins)
+    with pytest.raises(ConfigError, match="comes from a file"):
+        check_plugins(["my_masks_for_bind"], ["seed=1"])
+    with pytest.raises(ConfigError, match="there is no package"):
+        check_plugins(["no_such_package_here"], ["plugins=[no_such_package_here]"])
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation", "wanted"),
+    [
+        (0.5, float, ""),
+        (1, float, ""),
+        (True, int, "a whole number"),
+        (0.5, int, "a whole number"),
+        ("yes", bool, "true or false"),
+        (None, int | None, ""),
+        (None, int, "a whole number"),
+        ("x", int | str, ""),
+        ([1], int, ""),  # only plain values are judged
+        ("x", list[int], ""),
+    ],
+)
+def test_plain_types(value, annotation, wanted):
+    assert mismatch(value, annotation) == wanted
+
+
+def test_a_missing_value_is_asked_for():
+    config = OmegaConf.create({"mask": {"_target_": "ptcli.mask.token.TokenMask", "ratio": "???"}})
+    with pytest.raises(ConfigError, match=r"mask\.ratio must be given"):
+        bind(config)
+
+
+def test_library_classes_of_shipped_files_are_allowed(monkeypatch):
+    monkeypatch.setattr(targets, "shipped_targets", lambda folder=None: frozenset({"collections.OrderedDict"}))
+    targets._locate.cache_clear()
+    assert locate("collections.OrderedDict").__name__ == "OrderedDict"
+    targets._locate.cache_clear()

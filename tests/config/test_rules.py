@@ -1,0 +1,158 @@
+import pytest
+
+from ptcli.config import rules
+from ptcli.config.bind import plain_values
+from ptcli.config.compose import compose
+from ptcli.config.facts import Facts, Part, fact, gather
+from ptcli.config.fit import check, fit
+from ptcli.errors import ConfigError
+
+
+def part(group, name, values=None, **facts):
+    return Part(group, name, type(name, (), facts), values or {})
+
+
+def facts(*parts, values=None):
+    found = {}
+    for one in parts:
+        found.setdefault(one.group, ())
+        found[one.group] += (one,)
+    return Facts(found, values or {})
+
+
+def test_two_segments_need_a_packing_that_makes_two():
+    pair, packing = part("pair", "next_sentence", segments=2), part("packing", "full_sentences", max_segments=1)
+    message = rules.pair_needs_segments(facts(pair, packing))
+    assert message is not None
+    assert message.startswith(
+        "pair=next_sentence needs two segments, but packing=full_sentences makes one. Use packing="
+    )
+    assert "packing=segment_pair" in message
+    assert message.endswith("or pair=none.")
+    assert rules.pair_needs_segments(facts(pair, part("packing", "best_fit", max_segments=2))) is None
+
+
+def test_two_segments_need_segment_embeddings():
+    pair = part("pair", "next_sentence", segments=2)
+    assert rules.pair_needs_segment_ids(facts(pair, values={"model": {"type_vocab_size": 1}}))
+    assert rules.pair_needs_segment_ids(facts(pair, values={"model": {"type_vocab_size": 0}}))
+    assert rules.pair_needs_segment_ids(facts(pair, values={"model": {"type_vocab_size": 2}})) is None
+    alone = part("pair", "none", segments=1)
+    assert rules.pair_needs_segment_ids(facts(alone, values={"model": {"type_vocab_size": 0}})) is None
+
+
+def test_isolated_examples_need_an_attention_that_isolates():
+    packing, sees_all = part("packing", "best_fit", isolated=True), part("model/attention", "fourier", isolates=False)
+    assert "lets them see each other" in str(rules.isolated_rows_need_isolating_attention(facts(packing, sees_all)))
+    full = part("model/attention", "full", isolates=True)
+    assert rules.isolated_rows_need_isolating_attention(facts(packing, full)) is None
+
+
+def test_a_position_needs_an_attention_that_takes_it():
+    position = part("model/position", "relative", enters="value")
+    attention = part("model/attention", "full", accepts=frozenset({"query_key", "bias"}))
+    message = str(rules.attention_takes_position(facts(position, attention)))
+    assert "model/position=relative enters as an addition to the values" in message
+    assert "model/position=rotary" in message
+    for way in ("embedding", "query_key", "bias"):
+        assert rules.attention_takes_position(facts(part("model/position", "p", enters=way), attention)) is None
+
+
+def test_rows_longer_than_learned_positions():
+    learned = part("model/position", "learned", {"max_positions": 512}, extrapolates=False)
+    message = rules.row_fits_positions(facts(learned, values={"max_length": 1024}))
+    assert message is not None
+    assert "max_length=1024 needs 1024 positions" in message
+    assert "model.position.learned.max_positions=1024" in message
+    assert rules.row_fits_positions(facts(learned, values={"max_length": 512, "eval": {"max_length": 600}}))
+    assert rules.row_fits_positions(facts(learned, values={"max_length": 512})) is None
+    rotary = part("model/position", "rotary", extrapolates=True)
+    assert rules.row_fits_positions(facts(rotary, values={"max_length": 9999})) is None
+
+
+def test_gold_words_come_from_the_corpus():
+    gold = part("words", "gold", needs_gold_words=True)
+    assert "has none" in str(rules.words_need_gold(facts(gold, part("corpus", "text", has_gold_words=False))))
+    assert rules.words_need_gold(facts(gold, part("corpus", "builtin_zh", has_gold_words=True))) is None
+    unknown = part("corpus", "jsonl", has_gold_words=property(lambda self: True))
+    assert rules.words_need_gold(facts(gold, unknown)) is None
+
+
+def test_a_mask_of_words_needs_words():
+    mask = part("mask", "whole_word", needs_words=True)
+    assert rules.mask_needs_words(facts(mask, part("tokenizer", "ids", has_words=False)))
+    assert rules.mask_needs_words(facts(mask, part("tokenizer", "wordpiece"))) is None
+
+
+def test_objective_and_mask():
+    masked, causal = part("objective", "masked_lm", needs_mask=True), part("objective", "causal_lm", needs_mask=False)
+    none, token = part("mask", "none"), part("mask", "token")
+    assert rules.objective_needs_mask(facts(masked, none))
+    assert rules.objective_needs_mask(facts(causal, token))
+    assert rules.objective_needs_mask(facts(masked, token)) is None
+    assert rules.objective_needs_mask(facts(causal, none)) is None
+
+
+def test_an_objective_of_both_sides_needs_an_attention_of_both():
+    objective = part("objective", "masked_lm", needs_bidirectional=True)
+    assert rules.objective_needs_both_sides(facts(objective, part("model/attention", "causal", causal=True)))
+    assert rules.objective_needs_both_sides(facts(objective, part("model/attention", "full", causal=False))) is None
+
+
+def test_a_weight_without_a_pair_does_nothing():
+    none = part("pair", "none", num_labels=0)
+    assert rules.pair_weight_needs_pair(facts(none, values={"objective": {"pair_weight": 0.5}}))
+    assert rules.pair_weight_needs_pair(facts(none, values={"objective": {"pair_weight": 1.0}})) is None
+
+
+def test_the_evaluation_masks_something():
+    values = {"eval": {"mask": {"_target_": "ptcli.mask.none.NoMask"}}}
+    assert rules.evaluation_needs_mask(facts(part("mask", "token"), values=values))
+    values = {"eval": {"mask": {"_target_": "ptcli.mask.token.TokenMask"}}}
+    assert rules.evaluation_needs_mask(facts(part("mask", "token"), values=values)) is None
+
+
+def test_every_rule_is_in_the_table_and_says_its_reason():
+    functions = [
+        value
+        for name, value in vars(rules).items()
+        if callable(value) and getattr(value, "__module__", "") == rules.__name__
+    ]
+    public = {function for function in functions if not function.__name__.startswith("_")}
+    assert public == set(rules.RULES)
+    assert all(rule.__doc__ for rule in rules.RULES)
+
+
+def test_no_facts_break_no_rule():
+    assert fit(Facts({}, {})) == []
+
+
+def test_facts_are_plain_class_attributes():
+    class Known:
+        isolates = True
+
+        @property
+        def computed(self):
+            return 1
+
+    assert fact(Known, "isolates") is True
+    assert fact(Known, "computed", "unknown") == "unknown"
+    assert fact(Known, "absent", 3) == 3
+    assert fact(None, "absent", 3) == 3
+
+
+def test_facts_of_a_real_configuration():
+    composed = compose("pretrain", ["model/position=[learned,rotary]", "pair=sentence_order"])
+    gathered = gather(plain_values(composed.config), composed.choices)
+    assert [p.name for p in gathered.several("model/position")] == ["learned", "rotary"]
+    pair = gathered.one("pair")
+    assert pair is not None
+    assert pair.typed == "pair=sentence_order"
+    assert gathered.value("model.position.rotary.base") == 10000.0
+
+
+def test_all_that_does_not_fit_is_said_at_once():
+    composed = compose("pretrain", ["pair=next_sentence", "packing=full_sentences", "max_length=600", "seed=-1"])
+    with pytest.raises(ConfigError) as caught:
+        check(composed.config, composed.choices)
+    assert len(str(caught.value).splitlines()) == 3
