@@ -24,7 +24,7 @@ class AdamW(torch.optim.AdamW):
         self,
         module: nn.Module,
         *,
-        learning_rate: float = 1e-4,
+        learning_rate: float = 5e-4,
         betas: Sequence[float] = (0.9, 0.999),
         eps: float = 1e-6,
         weight_decay: float = 0.01,
