@@ -13,14 +13,30 @@ from ptcli.batch.contract import IGNORE_INDEX
 from ptcli.compiled import compiled
 from ptcli.mask.examples import Examples, Masked
 from ptcli.packing.index import Index
-from ptcli.tokenizer.vocabulary import Vocabulary
+from ptcli.store.units import Units
+from ptcli.tokenizer.vocabulary import Layout, Vocabulary
+
+_LAID_OUT = (
+    "input_ids",
+    "attention_mask",
+    "token_type_ids",
+    "position_ids",
+    "sequence_ids",
+    "labels",
+    "pair_labels",
+)
 
 
 class TokenShard(Protocol):
-    """The two arrays of a store's shard that collation reads."""
+    """What collation reads of a store's shard."""
 
     tokens: Any  # uint16 or uint32 (T,)
     word_starts: Any  # uint8, one bit a token, little bit order
+
+    @property
+    def units(self) -> Units | None:
+        """The named units of the shard; None where the store has none."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +48,12 @@ class Gathered:
     pair_labels: np.ndarray  # int64 (E,)
     row_of_example: np.ndarray  # int64 (E,): row number within the batch, ascending
     num_rows: int
+    classify_last: bool = False  # as in the tokenizer's layout
 
 
 def gather(index: Index, shard: TokenShard, rows: np.ndarray, vocabulary: Vocabulary) -> Gathered:
     """The examples of `rows` (int64) of one index, special tokens put in, flat and in row order."""
-    counts = index.row_examples[rows + 1] - index.row_examples[rows]
-    row_of_example = np.repeat(np.arange(rows.shape[0]), counts)
-    firsts = np.repeat(index.row_examples[rows] - (np.cumsum(counts) - counts), counts)
-    chosen = firsts + np.arange(row_of_example.shape[0])
+    chosen, row_of_example = _examples_of(index.row_examples, rows)
     layout = vocabulary.layout
     tokens, offsets, maskable, word_starts, segments = _flatten(
         index.piece_start,
@@ -55,8 +69,10 @@ def gather(index: Index, shard: TokenShard, rows: np.ndarray, vocabulary: Vocabu
         vocabulary.special,
     )
     keys = index.example_keys(chosen)
-    examples = Examples(tokens, offsets, maskable, word_starts, keys)
-    return Gathered(examples, segments, index.pair_labels[chosen], row_of_example, rows.shape[0])
+    named = _named_units(index, shard.units, chosen, layout, tokens.shape[0]) if shard.units else (None, None)
+    examples = Examples(tokens, offsets, maskable, word_starts, keys, *named)
+    labels = index.pair_labels[chosen]
+    return Gathered(examples, segments, labels, row_of_example, rows.shape[0], layout.classify_last)
 
 
 def join(parts: Sequence[Gathered]) -> Gathered:
@@ -72,6 +88,8 @@ def join(parts: Sequence[Gathered]) -> Gathered:
         np.concatenate([part.examples.maskable for part in parts]),
         np.concatenate([part.examples.word_starts for part in parts]),
         np.concatenate([part.examples.keys for part in parts]),
+        _concatenated([part.examples.unit_starts for part in parts]),
+        _concatenated([part.examples.unit_types for part in parts]),
     )
     return Gathered(
         examples,
@@ -79,40 +97,97 @@ def join(parts: Sequence[Gathered]) -> Gathered:
         np.concatenate([part.pair_labels for part in parts]),
         np.concatenate([part.row_of_example + base for part, base in zip(parts, row_bases, strict=False)]),
         int(row_bases[-1]),
+        parts[0].classify_last,
     )
 
 
 def lay_out(gathered: Gathered, masked: Masked, *, pad_token_id: int, length: int) -> dict[str, np.ndarray]:
     """The batch contract's arrays, (B, length) each: examples of a row one after the other, then padding."""
-    shape = (gathered.num_rows, length)
-    arrays = {
-        "input_ids": np.full(shape, pad_token_id, np.int64),
-        "attention_mask": np.zeros(shape, np.int64),
-        "token_type_ids": np.zeros(shape, np.int64),
-        "position_ids": np.zeros(shape, np.int64),
-        "sequence_ids": np.zeros(shape, np.int64),
-        "labels": np.full(shape, IGNORE_INDEX, np.int64),
-        "pair_labels": np.full(shape, IGNORE_INDEX, np.int64),
-    }
-    _place(
+    laid_out = np.empty((len(_LAID_OUT), gathered.num_rows, length), np.int64)
+    label_positions, pair_positions = _place(
         gathered.examples.offsets,
         gathered.row_of_example,
         gathered.segments,
         gathered.pair_labels,
         masked.input_ids,
         masked.labels,
-        *arrays.values(),
+        gathered.classify_last,
+        pad_token_id,
+        laid_out,
     )
-    for name in ("label", "pair"):
-        scored = arrays["labels" if name == "label" else "pair_labels"]
-        arrays[f"{name}_positions"] = np.flatnonzero(scored.ravel() != IGNORE_INDEX)
-    return arrays
+    arrays = dict(zip(_LAID_OUT, laid_out, strict=True))
+    return arrays | {"label_positions": label_positions, "pair_positions": pair_positions}
 
 
 def longest_row(gathered: Gathered) -> int:
     """Tokens in the fullest row."""
     lengths = np.diff(gathered.examples.offsets)
     return int(np.bincount(gathered.row_of_example, weights=lengths, minlength=gathered.num_rows).max())
+
+
+def _concatenated(parts: list[np.ndarray | None]) -> np.ndarray | None:
+    """One array; None where the parts have none: all come from one store, and have it or have it not."""
+    arrays = [part for part in parts if part is not None]
+    assert len(arrays) in (0, len(parts))
+    return np.concatenate(arrays) if arrays else None
+
+
+def _named_units(
+    index: Index, units: Units, chosen: np.ndarray, layout: Layout, num_positions: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """`unit_starts` and `unit_types` of flat examples. A unit that reaches over a piece's edge is cut there."""
+    starts, types = np.zeros(num_positions, bool), np.zeros(num_positions, np.uint8)
+    _place_units(
+        index.piece_start,
+        index.piece_length,
+        index.example_pieces,
+        chosen,
+        np.asarray(units.first),
+        np.asarray(units.length),
+        np.asarray(units.type),
+        len(layout.prefix),
+        len(layout.between),
+        len(layout.suffix),
+        starts,
+        types,
+    )
+    return starts, types
+
+
+@compiled
+def _place_units(
+    start, length, example_pieces, chosen, first, size, kind, num_prefix, num_between, num_suffix, starts, types
+):
+    at = 0
+    for i in range(chosen.shape[0]):
+        at += num_prefix
+        last = example_pieces[chosen[i] + 1]
+        for p in range(example_pieces[chosen[i]], last):
+            begin, end = start[p], start[p] + length[p]
+            u = max(np.searchsorted(first, begin, side="right") - 1, 0)  # it may reach into the piece
+            while u < first.shape[0] and first[u] < end:
+                inner, outer = max(first[u], begin), min(first[u] + size[u], end)
+                if inner < outer:
+                    starts[at + inner - begin] = True
+                    for t in range(inner, outer):
+                        types[at + t - begin] = kind[u] + 1
+                u += 1
+            at += length[p] + (num_between if p + 1 < last else num_suffix)
+
+
+@compiled
+def _examples_of(row_examples, rows):
+    """The examples of rows, and the place among `rows` of each one's row."""
+    count = 0
+    for row in rows:
+        count += row_examples[row + 1] - row_examples[row]
+    chosen, row_of_example = np.empty(count, np.int64), np.empty(count, np.int64)
+    at = 0
+    for i in range(rows.shape[0]):
+        for example in range(row_examples[rows[i]], row_examples[rows[i] + 1]):
+            chosen[at], row_of_example[at] = example, i
+            at += 1
+    return chosen, row_of_example
 
 
 @compiled
@@ -156,33 +231,52 @@ def _flatten(start, length, segment, example_pieces, chosen, tokens, bits, prefi
 
 @compiled
 def _place(
-    offsets,
-    row_of_example,
-    segments,
-    example_pair_labels,
-    masked_ids,
-    masked_labels,
-    input_ids,
-    attention_mask,
-    token_type_ids,
-    position_ids,
-    sequence_ids,
-    labels,
-    pair_labels,
+    offsets, row_of_example, segments, pair_labels_of, masked_ids, masked_labels, classify_last, pad_token_id, laid_out
 ):
-    row, at, sequence = -1, 0, 0
-    for e in range(row_of_example.shape[0]):
-        if row_of_example[e] != row:
-            row, at, sequence = row_of_example[e], 0, 0
-        sequence += 1
-        # Classification reads an example's first position: [CLS] or <s>.
-        pair_labels[row, at] = example_pair_labels[e]
-        for position in range(offsets[e + 1] - offsets[e]):
-            flat = offsets[e] + position
-            input_ids[row, at] = masked_ids[flat]
-            attention_mask[row, at] = 1
-            token_type_ids[row, at] = segments[flat]
-            position_ids[row, at] = position
-            sequence_ids[row, at] = sequence
-            labels[row, at] = masked_labels[flat]
-            at += 1
+    """Write every place of `laid_out` (7, B, S) once; returns where labels and pair labels are scored."""
+    input_ids, attention_mask, token_type_ids, position_ids, sequence_ids, labels, pair_labels = (
+        laid_out[0],
+        laid_out[1],
+        laid_out[2],
+        laid_out[3],
+        laid_out[4],
+        laid_out[5],
+        laid_out[6],
+    )
+    label_positions = np.empty(np.sum(masked_labels != IGNORE_INDEX), np.int64)
+    pair_positions = np.empty(np.sum(pair_labels_of != IGNORE_INDEX), np.int64)
+    e, num_labels, num_pairs, length = 0, 0, 0, input_ids.shape[1]
+    for row in range(input_ids.shape[0]):
+        at, sequence = 0, 0
+        while e < row_of_example.shape[0] and row_of_example[e] == row:
+            sequence += 1
+            begin = at
+            for flat in range(offsets[e], offsets[e + 1]):
+                label = masked_labels[flat]
+                input_ids[row, at] = masked_ids[flat]
+                attention_mask[row, at] = 1
+                token_type_ids[row, at] = segments[flat]
+                position_ids[row, at] = at - begin
+                sequence_ids[row, at] = sequence
+                labels[row, at] = label
+                pair_labels[row, at] = IGNORE_INDEX
+                if label != IGNORE_INDEX:
+                    label_positions[num_labels] = row * length + at
+                    num_labels += 1
+                at += 1
+            if pair_labels_of[e] != IGNORE_INDEX:
+                # Classification reads an example's first position, [CLS] or <s>, or its last one, XLNet's <cls>.
+                place = at - 1 if classify_last else begin
+                pair_labels[row, place] = pair_labels_of[e]
+                pair_positions[num_pairs] = row * length + place
+                num_pairs += 1
+            e += 1
+        for place in range(at, length):
+            input_ids[row, place] = pad_token_id
+            attention_mask[row, place] = 0
+            token_type_ids[row, place] = 0
+            position_ids[row, place] = 0
+            sequence_ids[row, place] = 0
+            labels[row, place] = IGNORE_INDEX
+            pair_labels[row, place] = IGNORE_INDEX
+    return label_positions, pair_positions

@@ -6,7 +6,7 @@ seeks. A step that reaches an epoch's end goes on in the next one: no row is dro
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +14,8 @@ import numpy as np
 from torch import Tensor
 
 from ptcli.batch.collate import Gathered, TokenShard, gather, join, lay_out, longest_row
+from ptcli.batch.groups import LengthGroups
+from ptcli.batch.sources import documents_of
 from ptcli.batch.tensors import to_tensors
 from ptcli.errors import DataError
 from ptcli.mask.examples import Examples, Masked
@@ -42,11 +44,11 @@ class Mask(Protocol):
         """The epoch that packing, pair and mask see: `epoch`, or `epoch % copies` when static."""
         ...
 
-    def ratio_at(self, step: int) -> float:
+    def ratio_at(self, step: int | None) -> float:
         """The ratio asked for at an optimiser step."""
         ...
 
-    def __call__(self, examples: Examples, *, seed: int, epoch: int, step: int) -> Masked:
+    def __call__(self, examples: Examples, *, seed: int, epoch: int, step: int | None) -> Masked:
         """Select and replace."""
         ...
 
@@ -57,22 +59,53 @@ class Step:
 
     micro_batches: list[dict[str, Tensor]]
     counts: dict[str, int]  # labels, pair_labels, tokens, maskable, positions
-    position: dict[str, int]  # epoch, row (next one to read), rows (read in all)
+    position: dict[str, Any]  # epoch, row (next one to read), rows (read in all)
     measured: dict[str, float]  # mask_ratio, mask_ratio_asked, fill, epoch (passes over the data so far)
 
 
 class Epoch:
-    """The rows of one data epoch over all shards, in visiting order."""
+    """The rows of one data epoch over all shards, in visiting order; with `group_size`, in groups of like length.
 
-    def __init__(self, indexes: list[Index], key: np.uint64) -> None:
-        self.indexes = indexes
+    `shards[i]` is what `indexes[i]` points into; `data_epoch` is what packing, pair and mask see.
+    """
+
+    def __init__(
+        self,
+        indexes: list[Index],
+        key: np.uint64,
+        group_size: int | None = None,
+        *,
+        shards: Sequence[TokenShard],
+        data_epoch: int,
+    ) -> None:
+        self.indexes, self.shards, self.data_epoch = indexes, shards, data_epoch
         self.offsets = np.cumsum([0] + [index.num_rows for index in indexes])
         self.num_rows = int(self.offsets[-1])
         self._key = key
+        self.groups = None
+        if group_size is not None:
+            self.groups = LengthGroups(num_rows=self.num_rows, size=group_size, key=key, lengths_of=self._row_tokens)
 
     def rows(self, first: int, last: int) -> np.ndarray:
         """Global row numbers at places [first, last) of the visiting order, int64."""
+        if self.groups is not None:
+            return self.groups.rows(first, last)
         return permute(np.arange(first, last, dtype=np.int64), self.num_rows, self._key)
+
+    def _row_tokens(self, rows: np.ndarray) -> np.ndarray:
+        shard_of_row = np.searchsorted(self.offsets, rows, side="right") - 1
+        tokens = np.empty(rows.shape[0], np.int64)
+        for number in np.unique(shard_of_row):
+            here = shard_of_row == number
+            tokens[here] = self.indexes[number].row_tokens(rows[here] - self.offsets[number])
+        return tokens
+
+    def parts(self, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
+        """The same rows shard by shard: number of the index, and row numbers in it."""
+        rows = self.rows(first, last)
+        shard_of_row = np.searchsorted(self.offsets, rows, side="right") - 1
+        for number in np.unique(shard_of_row):
+            yield int(number), rows[shard_of_row == number] - self.offsets[number]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -88,7 +121,11 @@ class Loader:
     """Feeds a trainer. `batch_size` rows a step, `micro_size` rows a micro-batch, at most `max_length` positions a row.
 
     `static_length` lays every micro-batch out at max_length (one shape, for CUDA); otherwise at its longest row.
+    `group_by_length` puts rows of like length into a micro-batch; none holds rows of two groups, so a step that crosses
+    an epoch's end may have one more.
     """
+
+    rows_of = "an epoch"  # what `epoch(0)` holds the rows of, for messages
 
     def __init__(
         self,
@@ -104,6 +141,7 @@ class Loader:
         micro_size: int,
         seed: int,
         static_length: bool = False,
+        group_by_length: bool = False,
         prefetch: int = 2,
     ) -> None:
         self.batch_size, self.micro_size = batch_size, micro_size
@@ -111,24 +149,15 @@ class Loader:
         self._packing, self._pair, self._mask = packing, pair, mask
         self._vocabulary, self._max_length, self._seed = vocabulary, max_length, seed
         self._static_length, self._prefetch = static_length, prefetch
+        self._group_size = micro_size if group_by_length else None
         self._epochs: dict[int, Epoch] = {}
 
     def epoch(self, number: int) -> Epoch:
         """The rows of epoch `number`. A static mask's epochs repeat, in another visiting order."""
         if number not in self._epochs:
-            data_epoch = self._mask.data_epoch(number)
-            indexes = [
-                self._packing.index(
-                    documents,
-                    layout=self._vocabulary.layout,
-                    pair=self._pair,
-                    max_length=self._max_length,
-                    seed=self._seed,
-                    epoch=data_epoch,
-                )
-                for documents in self._documents
-            ]
-            epoch = Epoch(indexes, key_of(self._seed, "order", number))
+            epoch = self._make_epoch(
+                number, self._documents, [self._shards[d.shard] for d in self._documents], self._mask.data_epoch(number)
+            )
             if epoch.num_rows == 0:
                 raise DataError(
                     f"The corpus makes no example at max_length={self._max_length}: "
@@ -141,7 +170,24 @@ class Loader:
             self._epochs[number] = epoch
         return self._epochs[number]
 
-    def steps(self, position: dict[str, int] | None = None, first_step: int = 0) -> Iterator[Step]:
+    def _make_epoch(
+        self, number: int, documents: list[Documents], shards: Sequence[TokenShard], data_epoch: int
+    ) -> Epoch:
+        indexes = [
+            self._packing.index(
+                view,
+                layout=self._vocabulary.layout,
+                pair=self._pair,
+                max_length=self._max_length,
+                seed=self._seed,
+                epoch=data_epoch,
+            )
+            for view in documents
+        ]
+        key = key_of(self._seed, "order", number)
+        return Epoch(indexes, key, self._group_size, shards=shards, data_epoch=data_epoch)
+
+    def steps(self, position: dict[str, Any] | None = None, first_step: int = 0) -> Iterator[Step]:
         """Steps for ever, from a data state on; made ahead in a thread."""
         ahead: queue.Queue[Step | BaseException] = queue.Queue(maxsize=self._prefetch)
         stop = threading.Event()
@@ -175,14 +221,42 @@ class Loader:
             stop.set()
             thread.join()
 
-    def once(self, *, max_tokens: int | None = None, step: int = 0) -> Iterator[dict[str, Tensor]]:
-        """Micro-batches of one pass over epoch 0, until at least `max_tokens` real tokens were given (None: all)."""
-        row, tokens, last = 0, 0, self.epoch(0).num_rows
-        while row < last and (max_tokens is None or tokens < max_tokens):
-            size = min(self.micro_size, last - row)
+    def once(self, *, max_tokens: int | None = None, step: int | None = None) -> Iterator[dict[str, Tensor]]:
+        """Micro-batches of one pass over epoch 0, until at least `max_tokens` real tokens were given (None: all).
+
+        The mask is that of an optimiser step, or, at None, of evaluations: a ratio that changes is constant there.
+        """
+        for gathered, masked, _ in self.once_flat(max_tokens=max_tokens, step=step):
+            yield self.tensors_of(gathered, masked)
+
+    def once_flat(
+        self, *, max_tokens: int | None = None, step: int | None = None
+    ) -> Iterator[tuple[Gathered, Masked, np.ndarray]]:
+        """The micro-batches of `once` before they are laid out, and the document of each position, int64 (N,)."""
+        row, tokens, epoch = 0, 0, self.epoch(0)
+        while row < epoch.num_rows and (max_tokens is None or tokens < max_tokens):
+            size = min(self.micro_size, epoch.num_rows - row)
             gathered, masked, *_ = self._micro_batch(0, row, size, step)
+            documents = [self._documents_of(number, local) for number, local in epoch.parts(row, row + size)]
             row, tokens = row + size, tokens + gathered.examples.tokens.shape[0]
-            yield to_tensors(self._lay_out(gathered, masked))
+            yield gathered, masked, np.concatenate(documents)
+
+    def first_epoch(self) -> Iterator[tuple[Gathered, Masked]]:
+        """What the optimiser steps of epoch 0 are fed, a step at a time, before it is laid out: to be looked at."""
+        last = self.epoch(0).num_rows
+        for number, row in enumerate(range(0, last, self.batch_size)):
+            gathered, masked, *_ = self._micro_batch(0, row, min(self.batch_size, last - row), number)
+            yield gathered, masked
+
+    def tensors_of(self, gathered: Gathered, masked: Masked) -> dict[str, Tensor]:
+        """The rows laid out as a batch."""
+        return to_tensors(self._lay_out(gathered, masked))
+
+    def _documents_of(self, number: int, rows: np.ndarray) -> np.ndarray:
+        """The document of each position of some rows of one index, counted over all shards: int64 (N,)."""
+        before = sum(len(documents.ranges) for documents in self._documents[:number])
+        index = self.epoch(0).indexes[number]
+        return before + documents_of(index, rows, self._documents[number], self._vocabulary.layout)
 
     def _lay_out(self, gathered: Gathered, masked: Masked) -> dict[str, np.ndarray]:
         length = self._max_length
@@ -190,14 +264,28 @@ class Loader:
             length = min(length, -(-longest_row(gathered) // _LENGTH_STEP) * _LENGTH_STEP)
         return lay_out(gathered, masked, pad_token_id=self._vocabulary.pad_token_id, length=length)
 
-    def _produce(self, position: dict[str, int] | None, number: int) -> Iterator[Step]:
-        epoch, row, total = (position["epoch"], position["row"], position["rows"]) if position else (0, 0, 0)
+    def _seek(self, position: dict[str, Any] | None) -> tuple[int, int, int]:
+        """Epoch, row and rows in all of a data state."""
+        return (position["epoch"], position["row"], position["rows"]) if position else (0, 0, 0)
+
+    def _position(self, epoch: int, row: int, total: int) -> dict[str, Any]:
+        """The data state that `_seek` reads."""
+        return {"epoch": epoch, "row": row, "rows": total}
+
+    def _passes(self, epoch: int, row: int) -> float:
+        """Passes over the data so far."""
+        return epoch + row / self.epoch(epoch).num_rows
+
+    def _produce(self, position: dict[str, Any] | None, number: int) -> Iterator[Step]:
+        epoch, row, total = self._seek(position)
         while True:
             micro_batches: list[dict[str, Tensor]] = []
-            counts = dict.fromkeys(("labels", "pair_labels", "tokens", "maskable", "positions"), 0)
+            counts: dict[str, int] = dict.fromkeys(("labels", "pair_labels", "tokens", "maskable", "positions"), 0)
             wanted = self.batch_size
             while wanted:
-                gathered, masked, epoch, row = self._micro_batch(epoch, row, min(self.micro_size, wanted), number)
+                groups, size = self.epoch(epoch).groups, min(self.micro_size, wanted)
+                size = min(size, groups.left(row)) if groups else size
+                gathered, masked, epoch, row = self._micro_batch(epoch, row, size, number)
                 arrays = self._lay_out(gathered, masked)
                 counts["labels"] += arrays["label_positions"].shape[0]
                 counts["pair_labels"] += arrays["pair_positions"].shape[0]
@@ -211,26 +299,26 @@ class Loader:
                 "mask_ratio": counts["labels"] / max(counts["maskable"], 1),
                 "mask_ratio_asked": self._mask.ratio_at(number),
                 "fill": counts["tokens"] / counts["positions"],
-                "epoch": epoch + row / self.epoch(epoch).num_rows,
+                "epoch": self._passes(epoch, row),
             }
-            yield Step(micro_batches, counts, {"epoch": epoch, "row": row, "rows": total}, measured)
+            yield Step(micro_batches, counts, self._position(epoch, row, total), measured)
             number += 1
 
-    def _micro_batch(self, epoch: int, row: int, size: int, step: int) -> tuple[Gathered, Masked, int, int]:
+    def _micro_batch(self, epoch: int, row: int, size: int, step: int | None) -> tuple[Gathered, Masked, int, int]:
         """`size` rows from (epoch, row) on, masked; and where the next one begins."""
         parts: list[Gathered] = []
         masks: list[Masked] = []
         while size:
-            current, data_epoch = self.epoch(epoch), self._mask.data_epoch(epoch)
+            current = self.epoch(epoch)
             last = min(row + size, current.num_rows)
-            rows = current.rows(row, last)
-            shard_of_row = np.searchsorted(current.offsets, rows, side="right") - 1
-            for number in np.unique(shard_of_row):
-                local = rows[shard_of_row == number] - current.offsets[number]
-                index = current.indexes[number]
-                part = gather(index, self._shards[index.shard], local, self._vocabulary)
-                parts.append(part)
-                masks.append(self._mask(part.examples, seed=self._seed, epoch=data_epoch, step=step))
+            part = join(
+                [
+                    gather(current.indexes[number], current.shards[number], local, self._vocabulary)
+                    for number, local in current.parts(row, last)
+                ]
+            )
+            parts.append(part)
+            masks.append(self._mask(part.examples, seed=self._seed, epoch=current.data_epoch, step=step))
             size -= last - row
             epoch, row = (epoch + 1, 0) if last == current.num_rows else (epoch, last)
         if len(parts) == 1:

@@ -1,7 +1,8 @@
 """What every corpus yields, and what it is asked."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +15,21 @@ class Document:
     text: str
     words: np.ndarray | None = None
     source: str = ""  # file and line, for messages
+    language: str | None = None  # where it is not the corpus's: a mixture holds several
+    sentences: tuple[int, ...] | None = None  # where each begins, the first at 0, where the corpus knows it
+    # Set by whoever makes a store, not by a corpus: which document of the corpus this is, from 0 (`numbered`), and
+    # where in that document this stretch of it begins.
+    number: int = -1
+    start: int = 0  # characters
+
+
+_given = attrgetter(*(each.name for each in fields(Document) if each.name not in ("number", "start")))
+
+
+def numbered(documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents with their numbers in the corpus."""
+    for number, document in enumerate(documents):
+        yield Document(*_given(document), number=number)  # dataclasses.replace takes several times as long
 
 
 class Corpus(Protocol):

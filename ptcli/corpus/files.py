@@ -1,71 +1,62 @@
-"""From what a user types as a path to the files to read, and their bytes."""
+"""From what a user types as a path to the files to read."""
 
 import glob
-import gzip
 import hashlib
-import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
 
-from ptcli.errors import ConfigError, DataError
+from ptcli.corpus.packed import PACKINGS, check_packing
+from ptcli.errors import ConfigError
+from ptcli.file_hash import file_hash
 
-_CHUNK = 1 << 20
 
-
-def find_files(path: str | Sequence[str] | None, *, endings: Sequence[str]) -> tuple[list[Path], list[str]]:
+def find_files(
+    path: str | Sequence[str] | None, *, endings: Sequence[str], packed: bool = True
+) -> tuple[list[Path], list[str]]:
     """The files that `path` (a file, a folder, a pattern, or a list of these) names, and remarks on what is left out.
 
-    A folder is searched with its subfolders for the `endings` (also followed by .gz); hidden files are passed over.
-    A file that is named itself may have any ending. The order is that of the list, sorted within a folder or pattern.
+    A folder is searched with its subfolders for the `endings`, where `packed` also followed by .gz or .zst, and for
+    .zip; hidden files are passed over. A file that is named itself may have any ending. The order is that of the list,
+    sorted within a folder or pattern.
     """
     if not path:
         raise ConfigError("the corpus has no path. Give a file, a folder or a pattern: corpus.path=books/")
+    wanted = tuple(endings)
+    if packed:
+        wanted = (*endings, *(ending + packing for ending in endings for packing in PACKINGS), ".zip")
     files: list[Path] = []
     remarks: list[str] = []
     for one in path if isinstance(path, Sequence) and not isinstance(path, str) else [path]:
-        found, left_out = _find(str(one), tuple(endings))
+        found, left_out = _find(str(one), wanted)
         files += found
         remarks += left_out
     unique = list({file.resolve(): file for file in files}.values())
     if len(unique) < len(files):
         remarks.append(f"{len(files) - len(unique)} files are named twice by corpus.path and are read once")
     for file in unique:
-        _check(file)
+        _check(file, packed=packed, endings=tuple(endings))
     if not any(file.stat().st_size for file in unique):
         raise ConfigError(f"corpus.path={path} holds no text: every file there is empty. Give another path.")
     return unique, remarks
 
 
-def read_chunks(file: Path) -> Iterator[bytes]:
-    """The content of a file, unpacked where it is gzip."""
-    with file.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        try:
-            stream = gzip.GzipFile(fileobj=raw) if packed else raw
-            while chunk := stream.read(_CHUNK):
-                yield chunk
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError(f"{file} is a damaged gzip file ({error}). Fetch or pack it again.") from error
+def content_identity(files: Sequence[Path], *, read: bool = True) -> dict[str, str | int]:
+    """A hash of what is in the files, in order, and their size in bytes; names and folders do not count.
 
-
-def content_identity(files: Sequence[Path]) -> dict[str, str | int]:
-    """A hash of what is in the files, in order, and their size in bytes; names and folders do not count."""
+    With read=False, for what is too large to be read twice, their names, sizes and times of change stand for the
+    content.
+    """
     digest = hashlib.blake2b(digest_size=16)
     total = 0
     for file in files:
         stat = file.stat()
         total += stat.st_size
-        digest.update(_file_hash(str(file.resolve()), stat.st_size, stat.st_mtime_ns))
+        if read:
+            digest.update(file_hash(file))
+        else:
+            digest.update(f"{file.name}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode())
     return {"files": len(files), "bytes": total, "content": digest.hexdigest()}
-
-
-@cache
-def _file_hash(file: str, size: int, modified: int) -> bytes:
-    with open(file, "rb") as stream:
-        return hashlib.file_digest(stream, "blake2b").digest()
 
 
 def _find(path: str, endings: tuple[str, ...]) -> tuple[list[Path], list[str]]:
@@ -96,7 +87,7 @@ def _search(folder: Path, endings: tuple[str, ...]) -> tuple[list[Path], list[st
     for file in sorted(folder.rglob("*")):
         if not file.is_file() or any(part.startswith(".") for part in file.relative_to(folder).parts):
             continue
-        if file.name.lower().removesuffix(".gz").endswith(endings):
+        if file.name.lower().endswith(endings):
             wanted.append(file)
         else:
             others[file.suffix.lower() or "no ending"] += 1
@@ -114,13 +105,11 @@ def _search(folder: Path, endings: tuple[str, ...]) -> tuple[list[Path], list[st
     return wanted, remarks
 
 
-def _check(file: Path) -> None:
+def _check(file: Path, *, packed: bool, endings: tuple[str, ...]) -> None:
     try:
         with file.open("rb") as stream:
             start = stream.read(4)
     except OSError as error:
         raise ConfigError(f"corpus.path={file} cannot be read: {error.strerror}.") from error
-    if start == b"PK\x03\x04":
-        raise ConfigError(f"corpus.path={file} is a zip file. Unpack it and give the folder: corpus.path=FOLDER")
-    if start == b"\x28\xb5\x2f\xfd":
-        raise ConfigError(f"corpus.path={file} is packed with zstd. Unpack it first: unzstd '{file}'")
+    if packed:
+        check_packing(file, start, endings=endings)

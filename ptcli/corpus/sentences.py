@@ -61,19 +61,23 @@ def _sentence_ends(text: str, start: int, end: int, language: str) -> Iterator[i
     import sentencex
 
     size = _WINDOW
+    before = [start, start]  # where the last two sentences begin: sentencex judges by what stands before, too
     while start < end:
         stop = min(start + size, end)
         sure = end if stop == end else stop - _MARGIN
-        at = start
-        for sentence in sentencex.segment(language, text[start:stop]):  # pyright: ignore[reportAttributeAccessIssue]
-            if at + len(sentence) > sure:
-                break
+        at, begun = before[0], start
+        for sentence in sentencex.segment(language, text[at:stop]):  # pyright: ignore[reportAttributeAccessIssue]
             at += len(sentence)
-            yield at
-        if at > start:
-            start, size = at, _WINDOW
+            if at > sure:
+                break
+            if at > start:
+                before, start = [before[1], start], at
+                yield at
+        if start > begun:
+            size = _WINDOW
         elif size > LONGEST_SENTENCE:
             start, size = cut(text, start, LONGEST_SENTENCE), _WINDOW
+            before = [start, start]
             yield start
         else:
             size = min(2 * size, LONGEST_SENTENCE + _MARGIN)

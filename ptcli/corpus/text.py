@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from ptcli.corpus.decoding import check_encoding, read_lines
 from ptcli.corpus.document import Document
-from ptcli.corpus.files import content_identity, find_files
+from ptcli.corpus.gutenberg import without_frame
+from ptcli.corpus.lines import LineFiles
+from ptcli.corpus.packed import File
 from ptcli.corpus.sentences import check_language
+from ptcli.corpus.stream import check_window
 from ptcli.errors import ConfigError
 
 ENDINGS = (".txt", ".text", ".md")
@@ -21,10 +21,12 @@ _WRAP_UNSPACED = re.compile(rf"(?<=[{_UNSPACED}])\n(?=[{_UNSPACED}])")
 
 
 class Text:
-    """Documents from plain text files, also gzipped: a file, a folder with subfolders, a pattern, or a list of these.
+    """Documents from plain text files: a file, a folder with subfolders, a pattern, or a list of these.
 
-    `documents` says what one document is: "blank_line" (a paragraph between blank lines; its hard-wrapped lines are
-    joined by a space, or by nothing between Chinese or Japanese characters), "file" (newlines stay) or "line".
+    Files may be packed by gzip or zstd, or lie in a zip. `documents` says what one document is: "blank_line" (a
+    paragraph between blank lines), "file" or "line". `join_lines` joins the hard-wrapped lines of a paragraph by a
+    space, or by nothing between Chinese or Japanese characters; None: for blank_line only. `strip_gutenberg` removes
+    the frame of Project Gutenberg's books. `streaming` and `window`: see ptcli/corpus/stream.py.
     """
 
     has_gold_words = False
@@ -34,32 +36,39 @@ class Text:
         path: str | Sequence[str] | None,
         *,
         documents: str = "blank_line",
+        join_lines: bool | None = None,
+        strip_gutenberg: bool = False,
         encoding: str = "utf-8",
         language: str = "en",
+        streaming: bool = False,
+        window: int | None = None,
     ):
-        self.path = path
+        self.files = LineFiles(path, endings=ENDINGS, encoding=encoding)
         self.unit = documents
-        self.encoding = encoding
+        self.join_lines = documents == "blank_line" if join_lines is None else join_lines
+        self.strip_gutenberg = strip_gutenberg
         self.language = language
-        self._without_text = 0
-
-    @cached_property
-    def _found(self) -> tuple[list[Path], list[str]]:
-        return find_files(self.path, endings=ENDINGS)
+        self.streaming, self.window = streaming, window
+        self._without_text = self._without_frame = 0
 
     def check(self) -> None:
         """Raise ConfigError where the path names no text, or a setting has no such value."""
         if self.unit not in _UNITS:
             raise ConfigError(f"corpus.documents={self.unit} is not known. Choose one of {', '.join(_UNITS)}.")
-        check_encoding(self.encoding)
+        if self.unit == "line" and self.join_lines:
+            raise ConfigError(
+                "corpus.documents=line makes each line a document, so corpus.join_lines=true joins nothing. "
+                "Choose corpus.documents=blank_line or file, or leave join_lines out."
+            )
+        check_window(streaming=self.streaming, window=self.window)
         check_language(self.language)
-        _ = self._found
+        self.files.check()
 
     def documents(self) -> Iterator[Document]:
         """The documents, file after file. A file is never held whole unless it is one document."""
         self.check()
-        self._without_text = 0
-        for file in self._found[0]:
+        self._without_text = self._without_frame = 0
+        for file in self.files:
             empty = True
             for text, line in self._units(file):
                 empty = False
@@ -71,36 +80,61 @@ class Text:
         return {
             "corpus": "text",
             "documents": self.unit,
-            "encoding": self.encoding,
+            "join_lines": self.join_lines,
+            "strip_gutenberg": self.strip_gutenberg,
             "language": self.language,
-            **content_identity(self._found[0]),
+            **self.files.identity(read=not self.streaming),
         }
 
     def remarks(self) -> list[str]:
         """What was left out."""
-        empty = [f"{self._without_text} files hold no text"] if self._without_text else []
-        return self._found[1] + empty
+        return [
+            *self.files.remarks(),
+            *([f"{self._without_text} files hold no text"] if self._without_text else []),
+            *(
+                [f"corpus.strip_gutenberg: {self._without_frame} files have no frame of Project Gutenberg"]
+                if self._without_frame
+                else []
+            ),
+        ]
 
-    def _units(self, file: Path) -> Iterator[tuple[str, int]]:
-        lines = enumerate(read_lines(file, encoding=self.encoding), start=1)
+    def _lines(self, file: File) -> Iterator[tuple[int, str]]:
+        lines = self.files.lines(file)
+        if self.strip_gutenberg:
+            lines = without_frame(lines, on_missing=self._count_frame)
+        return enumerate(lines, start=1)
+
+    def _count_frame(self) -> None:
+        self._without_frame += 1
+
+    def _units(self, file: File) -> Iterator[tuple[str, int]]:
+        lines = self._lines(file)
         if self.unit == "line":
             yield from ((line.strip(), number) for number, line in lines if line.strip())
-        elif self.unit == "file":
-            if text := "\n".join(line for _, line in lines).strip():
-                yield text, 1
-        else:
-            paragraph: list[str] = []
-            first = 1
-            for number, line in lines:
-                if stripped := line.strip():
-                    first = first if paragraph else number
-                    paragraph.append(stripped)
-                elif paragraph:
-                    yield _unwrapped(paragraph), first
-                    paragraph = []
-            if paragraph:
-                yield _unwrapped(paragraph), first
+        elif self.unit == "blank_line":
+            yield from self._paragraphs(lines)
+        elif self.join_lines:
+            if paragraphs := [text for text, _ in self._paragraphs(lines)]:
+                yield "\n\n".join(paragraphs), 1
+        elif text := "\n".join(line for _, line in lines).strip():
+            yield text, 1
 
+    def _paragraphs(self, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, int]]:
+        """What stands between blank lines, and the number of its first line."""
+        paragraph: list[str] = []
+        first = 1
+        for number, line in lines:
+            if stripped := line.strip():
+                first = first if paragraph else number
+                paragraph.append(stripped)
+            elif paragraph:
+                yield self._joined(paragraph), first
+                paragraph = []
+        if paragraph:
+            yield self._joined(paragraph), first
 
-def _unwrapped(lines: list[str]) -> str:
-    return _WRAP_UNSPACED.sub("", "\n".join(lines)).replace("\n", " ")
+    def _joined(self, lines: list[str]) -> str:
+        text = "\n".join(lines)
+        if self.join_lines and text.isascii():
+            return text.replace("\n", " ")
+        return _WRAP_UNSPACED.sub("", text).replace("\n", " ") if self.join_lines else text

@@ -18,6 +18,8 @@ def vocabulary(size: int = 5000) -> Vocabulary:
 
 
 class Shard:
+    units = None
+
     def __init__(self, num_tokens: int) -> None:
         self.tokens = np.arange(10, 10 + num_tokens).astype(np.uint16)
         starts = np.arange(num_tokens) % 2 == 0

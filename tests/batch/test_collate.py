@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 
 from ptcli.batch.collate import gather, join, lay_out, longest_row
 from ptcli.batch.contract import IGNORE_INDEX
+from ptcli.store.units import Units
+from ptcli.tokenizer.vocabulary import Layout
 from tests.batch.fakes import CLS, MASK, PAD, SEP, EveryThird, Shard, TwoARow, documents, vocabulary
 
 
@@ -50,6 +54,17 @@ def test_scored_positions_point_at_the_labels():
     assert (arrays["input_ids"].ravel()[arrays["pair_positions"]] == CLS).all()
 
 
+def test_pair_labels_stand_where_the_layout_classifies():
+    """XLNet: A <sep> <cls>."""
+    last = replace(vocabulary(), layout=Layout((), (SEP,), (SEP, CLS), classify_last=True))
+    index = TwoARow().index(documents(35), layout=None, pair=None, max_length=16, seed=0, epoch=0)
+    parts = [gather(index, Shard(35), np.array(rows), last) for rows in ([0, 1], [2])]
+    both = join(parts)
+    arrays = lay_out(both, EveryThird()(both.examples, seed=0, epoch=0), pad_token_id=PAD, length=16)
+    assert arrays["pair_positions"].tolist() == [6, 16 + 6, 32 + 6]  # five tokens and <sep> before it
+    assert (arrays["input_ids"].ravel()[arrays["pair_positions"]] == CLS).all()
+
+
 def test_joining_parts_is_gathering_at_once():
     one, _ = batch([0, 1, 2])
     both = join([batch([0])[0], batch([1, 2])[0]])
@@ -65,3 +80,28 @@ def test_an_unknown_or_added_token_in_the_text_is_not_maskable():
     words.special[12] = True
     gathered = gather(index, Shard(5), np.array([0]), words)
     assert gathered.examples.maskable.tolist() == [False, True, True, False, True, True, False]
+
+
+class Named(Shard):
+    """Tokens 1-2, 4-6 (over the edge of two pieces) and 9 are units."""
+
+    units = Units(np.array([1, 4, 9]), np.array([2, 3, 1], np.int32), np.array([0, 1, 0], np.uint8))
+
+
+def test_named_units_are_found_in_their_pieces_and_cut_at_the_edges():
+    index = TwoARow().index(documents(35), layout=None, pair=None, max_length=16, seed=0, epoch=0)
+    two, one = (gather(index, Named(35), np.array(rows), vocabulary()).examples for rows in ([0], [1]))
+    #                                  CLS 0  1  2  3  4 SEP CLS 5  6  7  8  9 SEP
+    assert two.unit_types.tolist() == [0, 0, 1, 1, 0, 2, 0, 0, 2, 2, 0, 0, 1, 0]
+    assert two.unit_starts.astype(int).tolist() == [0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0]
+    assert not one.unit_types.any()
+    assert not one.unit_starts.any()
+    joined = join([gather(index, Named(35), np.array([row]), vocabulary()) for row in (1, 0)]).examples
+    assert joined.unit_types.tolist() == [*one.unit_types, *two.unit_types]
+
+
+def test_a_store_without_named_units_has_none():
+    gathered, _ = batch([0, 1])
+    assert gathered.examples.unit_starts is None
+    assert gathered.examples.unit_types is None
+    assert join([gathered, gathered]).examples.unit_types is None

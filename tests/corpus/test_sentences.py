@@ -20,6 +20,22 @@ def test_english_abbreviations_and_quotes():
     ]
 
 
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("en", ["J. R. R. Tolkien wrote it. ", "St. Paul came on Jan. 5. ", "It costs $3.50 at 5 p.m. today."]),
+        ("en", ['He said: "I am here." ', "She left. ", '"Why?" he asked. ', "'No!' "]),
+        ("en", ["What?! ", "No... ", "Well… yes. ", "E.g. this, i.e. that."]),
+        ("de", ["Am 3. Mai kam Dr. Weiß. ", "Er sagte: „Gut.“ ", "Z. B. so."]),
+        ("zh", ["他說：「你好！」", "她問：「真的嗎？」", "《紅樓夢》是書。"]),
+        ("zh", ["“是吗？！”", "她问；他答：“是。”", "（完。）圆周率是3.14。", "A公司(U.S.)来了。"]),
+        ("ja", ["これはテスト。", "「はい。」", "え？"]),
+    ],
+)
+def test_abbreviations_numbers_and_quotes_of_each_language(language, sentences):
+    assert split("".join(sentences), language) == sentences
+
+
 def test_chinese_marks_and_quotes():
     assert split("他说：“很好。”然后走了！真的吗？是的……我去了。「你好。」第二", "zh") == [
         "他说：“很好。”",
@@ -60,6 +76,15 @@ def test_windows_change_nothing(pieces):
         assert sentence_spans(text, "zh") == whole
     finally:
         sentences._WINDOW, sentences._MARGIN = window, margin
+
+
+def test_a_window_that_begins_with_a_quote_is_judged_by_what_stands_before(monkeypatch):
+    text = "他说。" + "Mr. A b. " * 6 + "“好。”" * 2 + "Mr. A b. " * 7
+    whole = sentence_spans(text, "zh")
+    assert (65, 69) in whole
+    monkeypatch.setattr(sentences, "_WINDOW", 120)
+    monkeypatch.setattr(sentences, "_MARGIN", 60)
+    assert sentence_spans(text, "zh") == whole
 
 
 def test_text_without_an_end_is_cut_and_nothing_is_lost():

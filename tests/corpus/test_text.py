@@ -42,6 +42,46 @@ def test_hard_wrapped_chinese_is_joined_without_a_space(tmp_path):
     assert texts(file) == ["第一行，第二行 in English 第三行"]
 
 
+WRAPPED = "A title\n\nwrapped\nlines,\n  more\n\n\nand\nagain\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ["A title", "wrapped lines, more", "and again"]),
+        ({"join_lines": False}, ["A title", "wrapped\nlines,\nmore", "and\nagain"]),
+        ({"documents": "file"}, [WRAPPED.strip()]),
+        ({"documents": "file", "join_lines": True}, ["A title\n\nwrapped lines, more\n\nand again"]),
+    ],
+)
+def test_hard_wrapped_lines_are_joined_where_asked(tmp_path, settings, expected):
+    (tmp_path / "a.txt").write_text(WRAPPED)
+    assert texts(tmp_path, **settings) == expected
+
+
+def test_detect_takes_each_files_own_encoding(tmp_path):
+    french, chinese = "Él está aquí; naïve café – “déjà vu”. ", "他说：我们在这里不是一个人。"
+    (tmp_path / "a.txt").write_bytes((french * 20).encode())
+    (tmp_path / "b.txt").write_bytes((french * 20).encode("cp1252"))
+    # plain for longer than a piece that is read at once, then not
+    (tmp_path / "c.txt").write_bytes(b"plain line\n" * 200_000 + (chinese * 200 + "\n").encode("gb18030"))
+    (tmp_path / "d.txt").write_bytes("Some plain text. ".encode("utf-16"))
+    corpus = Text(str(tmp_path), encoding="detect", documents="file")
+    found = [document.text for document in corpus.documents()]
+    assert found[:2] == [(french * 20).strip()] * 2
+    assert found[2].endswith(chinese * 200)
+    assert found[3] == "Some plain text."
+    assert corpus.remarks() == [
+        "1 files are read as cp1252",
+        "1 files are read as gb18030",
+        "1 files are read as utf-16",
+    ]
+    assert list(corpus.documents()) and corpus.remarks()[0] == "1 files are read as cp1252"
+    (tmp_path / "e.txt").write_bytes(bytes(range(128, 256)) * 10)
+    with pytest.raises(DataError, match=r"e\.txt: its encoding cannot be told.*corpus\.encoding="):
+        texts(tmp_path / "e.txt", encoding="detect")
+
+
 def test_folders_patterns_lists_and_gzip(tmp_path, monkeypatch):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b.md").write_text("b")
@@ -81,6 +121,9 @@ def test_bytes_that_are_no_text_name_file_offset_and_encoding(tmp_path):
     ("text", "encoding"),
     [
         ("Él está aquí; naïve café – “déjà vu”. " * 20, "cp1252"),
+        ("Le café était déjà fermé. " * 20, "cp1252"),
+        ("Costs fell by 3½¢ a pound. " * 20, "cp1252"),
+        ("the man’s “work”—and rest. " * 20, "big5"),
         ("我們在這裡說他們是一個人，時間到了。" * 20, "big5"),
         ("これはテストです。私はここにいます。" * 20, "shift_jis"),
         ("Это русский текст, он длинный. " * 20, "cp1251"),
@@ -115,7 +158,6 @@ def test_a_line_of_megabytes_is_read_in_linear_time(tmp_path):
 
 def test_refusals_name_the_way_out(tmp_path):
     (tmp_path / "empty.txt").write_text("")
-    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04")
     (tmp_path / "pdfs").mkdir()
     (tmp_path / "pdfs" / "a.pdf").write_text("x")
     (tmp_path / "a.txt").write_text("x")
@@ -125,7 +167,9 @@ def test_refusals_name_the_way_out(tmp_path):
         ({"path": str(tmp_path / "*.tex")}, "matches no file"),
         ({"path": str(tmp_path / "pdfs")}, r"no file that ends in \.txt.*\.pdf \(1\)"),
         ({"path": str(tmp_path / "empty.txt")}, "every file there is empty"),
-        ({"path": str(tmp_path / "a.zip")}, "zip"),
+        ({"path": str(tmp_path / "a.txt"), "documents": "line", "join_lines": True}, "joins nothing"),
+        ({"path": str(tmp_path / "a.txt"), "window": 10}, "corpus.window=10 does nothing"),
+        ({"path": str(tmp_path / "a.txt"), "window": 0, "streaming": True}, "at least 1 character"),
         ({"path": str(tmp_path / "a.txt"), "documents": "page"}, "corpus.documents=page.*blank_line, file, line"),
         ({"path": str(tmp_path / "a.txt"), "encoding": "utf-9"}, "corpus.encoding=utf-9"),
         ({"path": str(tmp_path / "a.txt"), "language": "english"}, "corpus.language=english"),
@@ -152,6 +196,17 @@ def test_identity_is_content_and_settings_not_place(tmp_path):
         (tmp_path / name / "a.txt").write_text("the same")
     here, there = (Text(str(tmp_path / name)).identity() for name in ("here", "there"))
     assert here == there
-    assert Text(str(tmp_path / "here"), documents="line").identity() != here
+    for settings in ({"documents": "line"}, {"join_lines": False}, {"strip_gutenberg": True}, {"encoding": "cp1252"}):
+        assert Text(str(tmp_path / "here"), **settings).identity() != here
+    assert Text(str(tmp_path / "here"), encoding="UTF8").identity() == here
     (tmp_path / "there" / "a.txt").write_text("the some")
     assert Text(str(tmp_path / "there")).identity() != here
+
+
+def test_a_streams_identity_is_names_sizes_and_times_so_that_nothing_is_read_twice(tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("the same")
+    first = Text(str(file), streaming=True).identity()
+    assert Text(str(file), streaming=True).identity() == first
+    os.utime(file, ns=(1, 1))
+    assert Text(str(file), streaming=True).identity() != first
