@@ -8,13 +8,18 @@ from typing import Any
 
 import numpy as np
 
-_MOST_CHUNKS = 1 << 17  # about 40 MB; beyond it the memory starts anew
+# About 15 MB; beyond it the memory starts anew. Text without spaces has long chunks, and hardly one twice.
+_MOST_CHUNKS, _MOST_CHARACTERS = 1 << 15, 1 << 21
+_AT_ONCE = 1 << 11  # new chunks: the library's answers take a kilobyte each
 
 # Signs that BERT's pre-tokenizer makes words of their own. Cutting there makes chunks repeat more often; the brackets
 # of special tokens are not among them.
 _SIGNS = "，。、！？：；「」『』（）《》“”‘’—…,.;:!?\"'()-"
+_ASCII_SIGNS = '!"#$%&()*+,-.:;=?@^`{}~'
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _WHITE = r" \t\n\r"
+_UNICODE_WHITE = _WHITE + "\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_WHITE_CONTROLS = r"\v\f\x85"  # white space too, but some normalisers drop them
 
 
 class ChunkCache:
@@ -29,15 +34,14 @@ class ChunkCache:
     def of(cls, inner: Any) -> "ChunkCache | None":
         """The cache for a `tokenizers.Tokenizer`; None where a chunk's tokens may depend on what stands around it.
 
-        That cannot be with BERT's normaliser and pre-tokenizer, which act on characters and cut at white space,
-        punctuation and ideographs, where no added token reaches over such a place.
+        That cannot be where the normaliser and the pre-tokenizer act on characters and always cut where chunks do, and
+        no added token reaches over such a place.
         """
         parts = json.loads(inner.to_str())
-        normalizer, pre_tokenizer = parts["normalizer"] or {}, parts["pre_tokenizer"] or {}
-        if normalizer.get("type") != "BertNormalizer" or pre_tokenizer.get("type") != "BertPreTokenizer":
+        written = _bert(parts) or _byte_level(parts) or _metaspace(parts)
+        if written is None:
             return None
-        alone = re.escape(_SIGNS) + (_HAN if normalizer["handle_chinese_chars"] else "")
-        pattern = re.compile(rf"[{alone}][{_WHITE}]*|[^{alone}{_WHITE}]+[{_WHITE}]*|[{_WHITE}]+")
+        pattern = re.compile(written)
         for added in parts["added_tokens"]:
             context = added["lstrip"] or added["rstrip"] or added["single_word"] or added["normalized"]
             if context or len(pattern.findall(added["content"])) != 1:
@@ -48,9 +52,11 @@ class ChunkCache:
         """ids, starts, ends of each text."""
         pieces = [self._pieces_of(text) for text in texts]
         flat = list(chain.from_iterable(pieces))
-        if len(self._numbers) > _MOST_CHUNKS:
+        if len(self._numbers) > _MOST_CHUNKS or self._lengths.sum() > _MOST_CHARACTERS:
             self._forget()
-        self._learn([chunk for chunk in dict.fromkeys(flat) if chunk not in self._numbers])
+        new = [chunk for chunk in dict.fromkeys(flat) if chunk not in self._numbers]
+        for first in range(0, len(new), _AT_ONCE):
+            self._learn(new[first : first + _AT_ONCE])
         numbers = np.fromiter(map(self._numbers.__getitem__, flat), np.int64, len(flat))
 
         counts = self._counts[numbers]
@@ -96,3 +102,46 @@ class ChunkCache:
         self._lengths = np.append(self._lengths, lengths)
         self._ids = np.append(self._ids, ids)
         self._starts, self._ends = np.append(self._starts, offsets[:, 0]), np.append(self._ends, offsets[:, 1])
+
+
+def _bert(parts: dict[str, Any]) -> str | None:
+    """Chunks end before ideographs and punctuation, which are words of their own, and hold the white space after."""
+    normalizer, pre_tokenizer = parts["normalizer"] or {}, parts["pre_tokenizer"] or {}
+    if normalizer.get("type") != "BertNormalizer" or pre_tokenizer.get("type") != "BertPreTokenizer":
+        return None
+    alone = re.escape(_SIGNS) + (_HAN if normalizer["handle_chinese_chars"] else "")
+    return rf"[{alone}][{_WHITE}]*|[^{alone}{_WHITE}]+[{_WHITE}]*|[{_WHITE}]+"
+
+
+def _byte_level(parts: dict[str, Any]) -> str | None:
+    """Chunks hold the white space before them: a word never reaches into the white space after it.
+
+    They end between letters and signs, too, where these are ASCII; not at an apostrophe, which may go with letters.
+    """
+    pre_tokenizer = parts["pre_tokenizer"] or {}
+    if parts["normalizer"] is not None or pre_tokenizer.get("type") != "ByteLevel":
+        return None
+    if pre_tokenizer["add_prefix_space"] or not pre_tokenizer["use_regex"]:
+        return None
+    white, letter, sign = _UNICODE_WHITE + _WHITE_CONTROLS, "A-Za-z0-9", re.escape(_ASCII_SIGNS)
+    border = rf"(?=[{white}])|(?<=[{letter}])(?=[{sign}])|(?<=[{sign}])(?=[{letter}])|\Z"
+    common = rf"[{letter}]+(?=[{sign}{white}])|[{sign}]+(?=[{letter}{white}])"
+    return rf"[{white}]*(?:{common}|[^{white}]+?(?:{border}))|[{white}]+"
+
+
+def _metaspace(parts: dict[str, Any]) -> str | None:
+    """As for bytes: white space is joined into one "▁" before the word, and what is left at the end goes."""
+    pre_tokenizer = parts["pre_tokenizer"] or {}
+    if pre_tokenizer.get("type") != "Metaspace" or pre_tokenizer["prepend_scheme"] != "always":
+        return None
+    *first, spaces, strip = (parts["normalizer"] or {}).get("normalizers") or [{}, {}]
+    cleans = any(step.get("type") == "BertNormalizer" and step["clean_text"] for step in first)
+    plain = all(
+        step["type"] in ("NFKC", "NFC") or (step["type"] == "BertNormalizer" and not step["handle_chinese_chars"])
+        for step in first
+    )
+    joins = spaces.get("type") == "Replace" and spaces["pattern"] == {"Regex": " {2,}"} and spaces["content"] == " "
+    strips = strip.get("type") == "Strip" and strip["strip_right"] and not strip["strip_left"]
+    if not (pre_tokenizer["split"] and cleans and plain and joins and strips):
+        return None
+    return rf"[{_UNICODE_WHITE}]*[^{_UNICODE_WHITE}]+|[{_UNICODE_WHITE}]+"

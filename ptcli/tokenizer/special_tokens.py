@@ -39,9 +39,6 @@ class SpecialTokens:
         return {role: token for role, token in asdict(self).items() if token is not None}
 
 
-BERT = SpecialTokens("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-
-
 def find_special_tokens(vocabulary: Mapping[str, int], *, folder: Path | None, source: Path) -> SpecialTokens:
     """The special tokens that the folder's files declare, else those that the vocabulary holds under a known name.
 
@@ -112,8 +109,16 @@ def _layout(inner: Any, special: SpecialTokens, ids: dict[str, int]) -> Layout:
         first, second = sequences.index(0), sequences.index(1)
         last = len(sequences) - sequences[::-1].index(1)
         between = tuple(i for i, s in zip(pair.ids[first:second], sequences[first:second], strict=True) if s is None)
-        return Layout(tuple(pair.ids[:first]), between, tuple(pair.ids[last:]))
+        prefix, suffix = tuple(pair.ids[:first]), tuple(pair.ids[last:])
+        return Layout(prefix, between, suffix, classify_last=_classify_last(prefix, suffix, ids))
     prefix = (ids["cls_token"],) if "cls_token" in ids else ()
     suffix = (ids["sep_token"],) if "sep_token" in ids else ()
     doubled = special.cls_token == "<s>" and special.sep_token == "</s>"
-    return Layout(prefix, suffix * 2 if doubled else suffix, suffix)
+    between = suffix * 2 if doubled else suffix
+    return Layout(prefix, between, suffix, classify_last=_classify_last(prefix, suffix, ids))
+
+
+def _classify_last(prefix: tuple[int, ...], suffix: tuple[int, ...], ids: dict[str, int]) -> bool:
+    """The token that classifies stands last, or there is none and nothing but the end is special."""
+    cls = ids.get("cls_token")
+    return cls in suffix if cls in (*prefix, *suffix) else bool(suffix) and not prefix

@@ -17,26 +17,38 @@ from ptcli.tokenizer.special_tokens import SpecialTokens, find_special_tokens, v
 # The threads of `tokenizers` and a later fork do not go together; preparation runs several processes instead.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+_MAPPED_TO = "ptcli_mapped_to"  # key in tokenizer_config.json
+
 Encoded = tuple[np.ndarray, np.ndarray, np.ndarray]
 """ids, starts, ends of the tokens of one text, int32 (n,) each; starts and ends are character offsets."""
 
 
 class Tokenizer:
-    """A `tokenizers.Tokenizer` with its special tokens. `hash` is equal for tokenizers that give equal ids."""
+    """A `tokenizers.Tokenizer` with its special tokens. `hash` is equal for tokenizers that give equal ids.
 
-    def __init__(self, inner: Any, *, special_tokens: SpecialTokens):
+    `mapped_to` is the hash of another tokenizer whose ids this one uses for words of its own, so that weights trained
+    with that one can be continued with this one.
+    """
+
+    def __init__(self, inner: Any, *, special_tokens: SpecialTokens, mapped_to: str | None = None):
         inner.no_padding()
         inner.no_truncation()  # many published files carry a truncation; nothing may be cut unseen
         self.inner = inner
         self.special_tokens = special_tokens
+        self.mapped_to = mapped_to
         self.vocabulary = vocabulary_of(inner, special_tokens)
         defining = json.dumps([inner.to_str(), special_tokens.named(), astuple(self.vocabulary.layout)])
         self.hash = hashlib.blake2b(defining.encode(), digest_size=16).hexdigest()
         self._cache = ChunkCache.of(inner)
 
-    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+    @property
+    def cuts_at_spaces(self) -> bool:
+        """Whether the tokens of a text are those of its pieces, each with the one space before it, put together."""
+        return self._cache is not None
+
+    def encode(self, texts: Sequence[str], *, remember: bool = True) -> list[Encoded]:
         """The tokens of each text, no special ones added; special tokens written in a text become their ids."""
-        if self._cache is not None:
+        if remember and self._cache is not None:
             return self._cache.encode(texts)
         result = []
         for encoding in self.inner.encode_batch(list(texts), add_special_tokens=False):
@@ -66,6 +78,7 @@ class Tokenizer:
             "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
             "clean_up_tokenization_spaces": False,
             **named,
+            **({} if self.mapped_to is None else {_MAPPED_TO: self.mapped_to}),
         }
         self.inner.save(str(folder / "tokenizer.json"))
         _write_json(folder / "tokenizer_config.json", config)
@@ -86,7 +99,14 @@ class Tokenizer:
         except Exception as error:  # tokenizers raises plain Exception
             raise DataError(f"{file} cannot be read as a tokenizer: {error}") from error
         names = find_special_tokens(inner.get_vocab(with_added_tokens=True), folder=file.parent, source=file)
-        return cls(inner, special_tokens=names)
+        return cls(inner, special_tokens=names, mapped_to=_mapped_to(file.parent / "tokenizer_config.json"))
+
+
+def _mapped_to(file: Path) -> str | None:
+    try:
+        return json.loads(file.read_text(encoding="utf-8")).get(_MAPPED_TO) if file.is_file() else None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file} cannot be read: {error}") from error
 
 
 def _write_json(file: Path, content: dict[str, Any]) -> None:

@@ -9,13 +9,14 @@ import numpy as np
 class Layout:
     """Special ids around the segments of one example: prefix A suffix, or prefix A between B suffix.
 
-    BERT: ([CLS],) ([SEP],) ([SEP],). RoBERTa: (<s>,) (</s>, </s>) (</s>,). Segment ids follow the piece before a
-    special; the prefix takes the first piece's.
+    BERT: ([CLS],) ([SEP],) ([SEP],). RoBERTa: (<s>,) (</s>, </s>) (</s>,). XLNet: () (<sep>,) (<sep>, <cls>). Segment
+    ids follow the piece before a special; the prefix takes the first piece's.
     """
 
     prefix: tuple[int, ...]
     between: tuple[int, ...]
     suffix: tuple[int, ...]
+    classify_last: bool = False  # the last token, not the first, stands for the whole example (XLNet's <cls>)
 
     def num_special(self, num_pieces: int) -> int:
         """How many special tokens an example of `num_pieces` pieces holds."""

@@ -7,6 +7,7 @@ import numpy as np
 from ptcli.corpus.document import Document
 from ptcli.errors import DataError
 from ptcli.words.unicode import pieces_pattern, spans_of
+from ptcli.words.units import NO_UNITS
 
 _RULE = 1
 
@@ -15,6 +16,8 @@ class Gold:
     """The words of an already segmented corpus; what lies between them follows words=unicode."""
 
     needs_gold_words = True
+    makes_units = False
+    unit_types = ()
 
     def check(self) -> None:
         """Nothing can be missing: whether the corpus has gold words is a rule between slots."""
@@ -39,6 +42,10 @@ class Gold:
         ]
         both = np.concatenate((words, *between))
         return both[np.argsort(both[:, 0], kind="stable")].astype(np.int32)
+
+    def units(self, document: Document) -> np.ndarray:
+        """None are named."""
+        return NO_UNITS
 
     def identity(self) -> dict[str, Any]:
         """The rule; the words themselves belong to the corpus."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptcli.corpus.document import Document
+from ptcli.words.units import NO_UNITS
 
 _RULE = 1  # changes with the rules of this file
 
@@ -36,6 +37,9 @@ class Unicode:
     """
 
     needs_gold_words = False
+    ends_at_spaces = True  # no word reaches over a space or depends on what stands behind one: preparation remembers
+    makes_units = False
+    unit_types = ()
 
     def check(self) -> None:
         """Nothing can be missing."""
@@ -43,6 +47,10 @@ class Unicode:
     def spans(self, document: Document) -> np.ndarray:
         """The words of the document's text, int32 (n, 2)."""
         return spans_of(pieces_pattern().findall(document.text))
+
+    def units(self, document: Document) -> np.ndarray:
+        """None are named."""
+        return NO_UNITS
 
     def identity(self) -> dict[str, Any]:
         """The rule and the version of Unicode it reads."""

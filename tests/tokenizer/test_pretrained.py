@@ -89,13 +89,13 @@ def test_roberta_doubles_the_separator_and_may_use_id_0(tmp_path, processor):
 
 def test_refusals(tmp_path):
     (tmp_path / "vocab").mkdir()
-    (tmp_path / "vocab" / "vocab.txt").write_text("[PAD]")
+    (tmp_path / "vocab" / "vocab.bin").write_text("[PAD]")
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "tokenizer.json").write_text("{}")
     for path, message in [
         (None, "tokenizer.path=FOLDER"),
         (tmp_path / "none", "does not exist"),
-        (tmp_path / "vocab", r"holds no tokenizer\.json, but vocab\.txt"),
+        (tmp_path / "vocab", r"holds no tokenizer\.json and no vocab\.txt, but vocab\.bin"),
         (tmp_path / "bad", "is no tokenizer"),
         (bert(tmp_path / "gpt", tokens=("[PAD]", "[UNK]")), "needs a mask_token"),
         (bert(tmp_path / "no_pad", tokens=("[UNK]", "[MASK]")), "needs a pad_token"),
@@ -103,3 +103,58 @@ def test_refusals(tmp_path):
     ]:
         with pytest.raises(ConfigError, match=message):
             Pretrained(path if path is None else str(path)).check()
+
+
+VOCABULARY = ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "hello", "un", "##able", "é", "中", ","]
+
+
+def bare(folder, entries=VOCABULARY, **config):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "vocab.txt").write_text("\n".join(entries) + "\n", encoding="utf-8")
+    if config:
+        (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return folder
+
+
+def test_a_bare_vocabulary_is_read_as_bert_reads_it(tmp_path):
+    tokenizer = build(bare(tmp_path / "bert"))
+    assert build(tmp_path / "bert" / "vocab.txt").hash == tokenizer.hash
+    assert [tokenizer.token(i) for i in tokenizer.encode(["Hello unable, 中中 [MASK] x"])[0][0]] == (
+        ["hello", "un", "##able", ",", "中", "中", "[MASK]", "[UNK]"]
+    )
+    layout = tokenizer.vocabulary.layout
+    assert (layout.prefix, layout.between, layout.suffix) == ((3,), (4,), (4,))
+    assert tokenizer.vocabulary.ordinary_ids.tolist() == [6, 7, 8, 9, 10, 11]
+    theirs = pytest.importorskip("transformers").BertTokenizerFast(str(tmp_path / "bert" / "vocab.txt"))
+    for line in ("Hello, unable 中 [MASK]", "hello\x00 , é"):
+        assert theirs(line)["input_ids"] == [3, *tokenizer.encode([line])[0][0], 4]
+
+
+def test_whether_a_bare_vocabulary_is_uncased(tmp_path):
+    def knows(folder, **given):
+        tokenizer = Pretrained(str(folder), **given).build(None, cache=None)  # type: ignore[arg-type]
+        return tokenizer.vocabulary.unk_token_id not in tokenizer.encode(["Hello"])[0][0]
+
+    assert knows(bare(tmp_path / "small"))
+    assert not knows(tmp_path / "small", lowercase=False)
+    assert not knows(bare(tmp_path / "capitals", [*VOCABULARY, "World"]))
+    assert knows(bare(tmp_path / "said", [*VOCABULARY, "World"], do_lower_case=True))
+    assert (
+        Pretrained(str(tmp_path / "small"), lowercase=False).identity()
+        != Pretrained(str(tmp_path / "small")).identity()
+    )
+
+
+def test_refusals_of_bare_vocabularies(tmp_path):
+    for folder, given, message in [
+        (bare(tmp_path / "twice", [*VOCABULARY, "un", "é"]), {}, "2 of its lines stand there twice"),
+        (bare(tmp_path / "no_cls", [e for e in VOCABULARY if e != "[CLS]"]), {}, "lacks"),
+        (bert(tmp_path / "whole"), {"lowercase": True}, r"lowercase does nothing, because .*tokenizer\.json"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            Pretrained(str(folder), **given).check()
+
+
+def test_a_run_and_a_store(tmp_path):
+    assert build(bert(tmp_path / "run" / "model" / "tokenizer").parents[1]).hash
+    assert build(bert(tmp_path / "store" / "tokenizer").parent).hash
