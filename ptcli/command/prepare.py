@@ -1,49 +1,151 @@
 """`ptcli prepare`: tokenise a corpus once, and say what is in it."""
 
+import json
+import logging
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig
-from rich.console import Console
-from rich.table import Table
 
-from ptcli.command.assemble import make_data, prepare_text, training_loader
-from ptcli.command.pretrain import packing_remarks
+from ptcli.command.assemble import part, preparation, text_parts
+from ptcli.command.masking import learn
 from ptcli.config.context import Context
+from ptcli.store.part import Part
+from ptcli.store.prepare import prepare, prepare_part
+from ptcli.store.store import Store
+from ptcli.tokenizer.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
 
 
 def run(config: DictConfig, context: Context) -> None:
-    """Make or find the store, and print counts, shares and what the chosen packing and pair make of it."""
+    """Make or find the store, or one part of it; tell its counts and what the chosen packing and pair make of it."""
     begun = time.perf_counter()
-    store = prepare_text(config)
+    if config.prepare.shard is not None:
+        _run_part(config, Part.read(config.prepare.shard))
+        return
+    corpus, words, tokenizer = text_parts(config)
+    store = prepare(corpus, words, tokenizer, **preparation(config))
     seconds = time.perf_counter() - begun
-    vocabulary = store.tokenizer().vocabulary
-    data = make_data(config, store, vocabulary)
-    loader = training_loader(config, data, micro_size=config.batch.size, static_length=False)
-    epoch = loader.epoch(0)
-    counts = store.manifest["counts"]
-    size = sum(file.stat().st_size for file in Path(store.folder).rglob("*") if file.is_file())
-    rows = {
-        "documents": f"{counts['documents']:,}",
-        "of one sentence": _share(counts["one_sentence_documents"], counts["documents"]),
-        "sentences": f"{counts['sentences']:,}",
-        "words": f"{counts['words']:,}",
-        "unaligned words": _share(counts["unaligned_words"], counts["words"]),
-        "characters": f"{counts['characters']:,}",
-        "tokens": f"{counts['tokens']:,} ({counts['characters'] / max(counts['tokens'], 1):.2f} characters each)",
-        "unknown tokens": _share(counts["unknown_tokens"], counts["tokens"]),
-        "vocabulary": f"{vocabulary.size:,}",
-        "held out": store.split_remark(config.eval.fraction),
-        "rows an epoch": f"{epoch.num_rows:,} of {config.max_length}, "
-        f"{epoch.counts['tokens'] / (epoch.num_rows * config.max_length):.1%} full{packing_remarks(epoch.counts)}",
-        "on disk": f"{size / 1e6:,.1f} MB in {store.folder}",
-        "seconds": f"{seconds:.1f} now, {store.manifest['seconds']:.1f} when it was made",
+    vocabulary = tokenizer.vocabulary
+    training, held_out = store.split(config.eval.fraction)
+    learn(config, store, training=training, held_out=held_out, vocabulary=vocabulary)  # n-grams, where a mask asks
+    facts = {
+        **_text_facts(store, vocabulary),
+        **_row_facts(config, store, vocabulary),
+        "seconds": round(seconds, 3),
+        "seconds_when_made": store.manifest["seconds"],
     }
-    table = Table.grid(padding=(0, 2))
+    if config.format == "json":
+        print(json.dumps(facts, ensure_ascii=False))
+    else:
+        _print_table(_told(facts))
+
+
+def _run_part(config: DictConfig, chosen: Part) -> None:
+    corpus, words, tokenizer = text_parts(config)
+    made = prepare_part(corpus, words, tokenizer, part=chosen, **preparation(config))
+    if made is None:
+        log.info("the store of this corpus is there already, whole; no part of it is needed")
+        return
+    facts = {
+        "part": str(chosen),
+        "shards": len(made.shards),
+        **{name: sum(shard[f"num_{name}"] for shard in made.shards) for name in ("documents", "sentences", "tokens")},
+        "bytes_on_disk": _size(made.folder),
+        "folder": str(made.folder),
+        "seconds_when_made": made.seconds,
+    }
+    if config.format == "json":
+        print(json.dumps(facts, ensure_ascii=False))
+        return
+    told = {name.replace("_", " "): f"{value:,}" if isinstance(value, int) else value for name, value in facts.items()}
+    _print_table(told)
+    if not made.shards:
+        log.info(f"part {chosen} has nothing to do: the corpus makes fewer shards than there are parts")
+    log.info("once all parts are there, the same words without prepare.shard make them one store")
+
+
+def _text_facts(store: Store, vocabulary: Vocabulary) -> dict[str, Any]:
+    counts = store.manifest["counts"]
+    size, seconds = store.manifest["corpus"].get("bytes"), store.manifest["seconds"]
+    return {
+        **counts,
+        "vocab_size": vocabulary.size,
+        "unknown_rate": counts["unknown_tokens"] / counts["tokens"],
+        "unaligned_rate": counts["unaligned_words"] / max(counts["words"], 1),
+        "shards": len(store.shards),
+        "bytes_on_disk": _size(store.folder),
+        "folder": str(store.folder),
+        "megabytes_per_second": None if size is None else size / 1e6 / max(seconds, 1e-3),
+        "remarks": store.manifest["remarks"],
+    }
+
+
+def _row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary) -> dict[str, Any]:
+    """What the first data epoch is made of."""
+    training, held_out = store.split(config.eval.fraction)
+    pair, packing = part(config, "pair"), part(config, "packing")
+    pair.check_documents(training)
+    how = {"pair": pair, "max_length": config.max_length, "seed": config.seed, "epoch": 0}
+    counts: Counter[str] = Counter()
+    rows = 0
+    for documents in training:
+        index = packing.index(documents, layout=vocabulary.layout, **how)
+        counts.update(index.counts)
+        rows += index.num_rows
+    labels = {name.removeprefix("label_"): n for name, n in counts.items() if name.startswith("label_")}
+    return {
+        "held_out_tokens": sum(documents.num_tokens for documents in held_out),
+        "held_out_remark": store.split_remark(config.eval.fraction),
+        "max_length": config.max_length,
+        "rows": rows,
+        "fill": counts["tokens"] / max(rows * config.max_length, 1),
+        "left_out": {name: n for name, n in counts.items() if n and name.split("_")[0] in ("dropped", "skipped")},
+        "pair_labels": {name: n / max(sum(labels.values()), 1) for name, n in labels.items()},
+    }
+
+
+def _told(facts: dict[str, Any]) -> dict[str, str]:
+    speed = facts["megabytes_per_second"]
+    labels = {name.replace("_", " "): share for name, share in facts["pair_labels"].items()}
+    rows = {
+        "documents": f"{facts['documents']:,}",
+        "of one sentence": _share(facts["one_sentence_documents"], facts["documents"]),
+        "sentences": f"{facts['sentences']:,}",
+        "words": f"{facts['words']:,}",
+        "unaligned words": _share(facts["unaligned_words"], facts["words"]),
+        "named units": f"{facts['units']:,}" if facts["units"] else "",
+        "characters": f"{facts['characters']:,}",
+        "tokens": f"{facts['tokens']:,} ({facts['characters'] / facts['tokens']:.2f} characters each)",
+        "unknown tokens": _share(facts["unknown_tokens"], facts["tokens"]),
+        "vocabulary": f"{facts['vocab_size']:,}",
+        "held out": facts["held_out_remark"].removeprefix("held out: "),
+        "rows an epoch": f"{facts['rows']:,} of {facts['max_length']}, {facts['fill']:.1%} full",
+        "left out": ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in facts["left_out"].items()),
+        "pair labels": ", ".join(f"{share:.1%} {name}" for name, share in labels.items()),
+        "on disk": f"{facts['bytes_on_disk'] / 1e6:,.1f} MB, {_count(facts['shards'], 'shard')}, in {facts['folder']}",
+        "seconds": f"{facts['seconds']:.1f} now, {facts['seconds_when_made']:.1f} when it was made"
+        + ("" if speed is None else f" ({speed:.2f} MB of text a second)"),
+    }
+    return {name: text for name, text in rows.items() if text}
+
+
+def _print_table(rows: dict[str, Any]) -> None:
+    width = max(map(len, rows))
     for name, value in rows.items():
-        table.add_row(name, value)
-    Console(highlight=False, soft_wrap=True).print(table)
+        print(f"{name:<{width}}  {value}")
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def _share(part: int, whole: int) -> str:
     return f"{part:,} ({part / max(whole, 1):.2%})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' if number != 1 else ''}"

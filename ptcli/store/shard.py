@@ -8,6 +8,7 @@ import numpy as np
 
 from ptcli.errors import DataError
 from ptcli.store.files import size_on_disk
+from ptcli.store.units import UNIT_TYPES, Units
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Shard:
     num_documents: int
     first_document: int  # number of its first document in the whole store
     token_type: str  # "uint16" or "uint32"
+    num_units: int | None = None  # None where the words choice makes no named units
 
     @cached_property
     def tokens(self) -> np.ndarray:
@@ -45,6 +47,13 @@ class Shard:
         """int64 (D + 1,): document d is sentences [d], [d + 1]; none is empty."""
         return self._array("document_offsets")
 
+    @cached_property
+    def units(self) -> Units | None:
+        """The named units; None where the words choice makes none."""
+        if self.num_units is None:
+            return None
+        return Units(*(self._array(f"unit_{name}") for name in Units._fields))
+
     def word_starts_at(self, positions: np.ndarray) -> np.ndarray:
         """Whether the tokens at `positions` begin words, bool (n,)."""
         return (self.word_starts[positions >> 3] >> (positions & 7) & 1).astype(bool)
@@ -57,6 +66,9 @@ class Shard:
             "sentence_offsets": size_on_disk(self.num_sentences + 1, np.int64),
             "document_offsets": size_on_disk(self.num_documents + 1, np.int64),
         }
+        if self.num_units is not None:
+            for name, dtype in UNIT_TYPES.items():
+                expected[f"unit_{name}"] = size_on_disk(self.num_units, dtype)
         for name, size in expected.items():
             file = self._file(name)
             found = file.stat().st_size if file.is_file() else None

@@ -13,7 +13,7 @@ from ptcli.store.documents import Documents
 from ptcli.store.shard import Shard, shard_folder
 from ptcli.tokenizer.tokenizer import Tokenizer
 
-FORMAT = 1
+FORMAT = 2
 """Version of what lies in a store's folder and of how it is made; another one is another store."""
 
 _FEW = 100  # documents: below it their tails are held out, not whole documents

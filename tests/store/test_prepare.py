@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from ptcli.corpus.document import Document
 from ptcli.corpus.sentences import sentence_spans
 from ptcli.corpus.text import Text
 from ptcli.errors import ConfigError, DataError
-from ptcli.store import blocks, files
+from ptcli.store import batches, blocks, files
 from ptcli.store.prepare import fingerprint, prepare
 from ptcli.store.store import Store
 from ptcli.tokenizer.tokenizer import Tokenizer
@@ -128,7 +128,8 @@ def test_the_store_holds_what_tokenizer_sentences_and_words_say(tokenizer, tmp_p
 
 
 @settings(deadline=None, max_examples=30)
-@example(texts=["One two.\n\n\x00", "x"], block=5, batch=1, largest_shard=50)  # the last block has no token
+@example(texts=["One two.\n\n\x00", "x"], block=5, together=1, batch=1, largest_shard=50)  # a block without a token
+@example(texts=["x", "\x00", "y"], block=5, together=9, batch=9, largest_shard=1)  # a shard without a token
 @given(
     texts=st.lists(
         st.lists(st.sampled_from(["One two. ", "他说。", "x", "\n\n", "\x00", "Don't! ", " "]), min_size=1, max_size=12)
@@ -138,35 +139,48 @@ def test_the_store_holds_what_tokenizer_sentences_and_words_say(tokenizer, tmp_p
         max_size=8,
     ),
     block=st.integers(5, 60),
+    together=st.integers(1, 100),
     batch=st.integers(1, 100),
-    largest_shard=st.integers(1, 50),
+    largest_shard=st.integers(1, 100),
 )
-def test_blocks_batches_and_shards_change_nothing(tokenizer, tmp_path_factory, texts, block, batch, largest_shard):
+def test_blocks_batches_and_shards_change_nothing(
+    tokenizer, tmp_path_factory, texts, block, together, batch, largest_shard
+):
     whole = expected(texts, tokenizer)
     folder = tmp_path_factory.mktemp("store")
-    before = blocks.BLOCK, blocks.BATCH
-    try:
-        blocks.BLOCK, blocks.BATCH = block, batch
-        store = prepare(Given(texts), Unicode(), tokenizer, folder=folder, largest_shard=largest_shard)
-    except DataError:
-        assert not whole
-        return
-    finally:
-        blocks.BLOCK, blocks.BATCH = before
-    found = read_back(store)
-    assert list(chain(*found)) == list(chain(*whole))  # every sentence, in order
-    split = store.manifest["counts"]["split_documents"]
-    assert len(found) == len(whole) + split == store.num_documents
-    if not split:
-        assert found == whole
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "BLOCK", block)
+        patch.setattr(blocks, "TOGETHER", together)
+        patch.setattr(batches, "BATCH", batch)
+        try:
+            store = prepare(Given(texts), Unicode(), tokenizer, folder=folder, largest_shard=largest_shard)
+        except DataError:
+            assert not whole
+            return
+    assert read_back(store) == whole
+    assert store.num_documents == len(whole)
     assert store.manifest["counts"]["empty_documents"] == len(texts) - len(whole)
-    longest = max(len(sentence) for document in whole for sentence in document)
     first = 0
     for shard in store.shards:
         assert shard.first_document == first
-        assert 0 < shard.num_tokens <= max(largest_shard, longest)
+        assert shard.num_tokens > 0
         assert shard.num_documents == shard.document_offsets.size - 1
         first += shard.num_documents
+
+
+@given(st.lists(st.integers(1, 50), max_size=30), st.integers(1, 60), st.integers(1, 60))
+def test_a_shard_ends_with_the_document_that_fills_it(lengths, batch, limit):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "BATCH", batch)
+        made = list(batches.batches([Document("x" * n) for n in lengths], limit=limit))
+    assert [len(d.text) for b in made for d in b.documents] == lengths
+    assert [d.number for b in made for d in b.documents] == list(range(len(lengths)))
+    assert all(len(b.documents) == 1 or sum(len(d.text) for d in b.documents) <= batch for b in made)
+    shards = [[len(d.text) for b in made if b.shard == number for d in b.documents] for number in range(31)]
+    shards = [shard for shard in shards if shard]
+    assert sorted({b.shard for b in made}) == list(range(len(shards)))
+    assert all(sum(shard) >= limit > sum(shard[:-1]) for shard in shards[:-1])
+    assert not shards or sum(shards[-1][:-1]) < limit
 
 
 def test_gold_words_reach_the_store(tokenizer, tmp_path, monkeypatch):
@@ -293,8 +307,8 @@ class Slow(Text):
             time.sleep(0.02)
             yield document
 
-import ptcli.store.blocks
-ptcli.store.blocks.BATCH = 1
+import ptcli.store.batches
+ptcli.store.batches.BATCH = 1
 def progress(characters, documents):
     print("going", flush=True)
 tokenizer = Tokenizer.load(Path(sys.argv[2]))
@@ -372,3 +386,10 @@ def test_a_huge_document_on_one_line(tokenizer, tmp_path):
     assert store.manifest["counts"]["sentences"] == 60_000
     assert store.manifest["counts"]["tokens"] == len(text)
     assert time.process_time() - begun < 20
+
+
+def files_of(store):
+    """Every file of a store but what its manifest says of time."""
+    manifest = json.loads((store.folder / "manifest.json").read_text())
+    files = {p.relative_to(store.folder).as_posix(): p.read_bytes() for p in store.folder.rglob("*") if p.is_file()}
+    return {**files, "manifest.json": {**manifest, "seconds": 0}}

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from ptcli.corpus.csv import Csv
 from ptcli.corpus.jsonl import Jsonl
 from ptcli.corpus.text import Text
-from ptcli.errors import ConfigError, DataError
+from ptcli.errors import DataError
 from ptcli.store.prepare import prepare
 from ptcli.tokenizer.wordpiece import WordPiece
 from ptcli.words.chinese import Chinese
@@ -19,6 +20,22 @@ pytestmark = [pytest.mark.data, pytest.mark.skipif(not DATA.is_dir(), reason="PT
 CORPORA = {
     "novels": (lambda: Text(str(DATA / "en/gutenberg/[ac]*.txt")), Unicode),
     "novels by file": (lambda: Text(str(DATA / "en/gutenberg/alice.txt"), documents="file"), Unicode),
+    "novels without their frame": (
+        lambda: Text(str(DATA / "en/gutenberg/[ac]*.txt"), join_lines=True, strip_gutenberg=True),
+        Unicode,
+    ),
+    "addresses in a zip, in two encodings": (
+        lambda: Text(str(DATA / "en/nltk_inaugural.zip"), documents="file", join_lines=True, encoding="detect"),
+        Unicode,
+    ),
+    "a Chinese novel in a folder of two encodings": (
+        lambda: Text(str(DATA / "zh/classics/[lr]*"), language="zh", encoding="detect"),
+        Unicode,
+    ),
+    "questions of a table": (
+        lambda: Csv(str(DATA.parent / "tasks/en/qnli"), text_key="sentence", delimiter="\t", quote=None),
+        Unicode,
+    ),
     "plays": (lambda: Text(str(DATA / "en/tinyshakespeare.txt")), Unicode),
     "wikitext": (lambda: Text(str(DATA / "en/wikitext2.valid.tokens")), Unicode),
     "dirty lines": (lambda: Text(str(DATA / "en/dirty_*.txt"), documents="line"), Unicode),
@@ -47,8 +64,3 @@ def test_it_prepares(name, tmp_path):
 def test_gb18030_says_what_to_type(tmp_path):
     with pytest.raises(DataError, match=r"laocanyouji_gb18030\.txt .*type corpus\.encoding=gb18030"):
         WordPiece().build(Text(str(DATA / "zh/classics"), language="zh"), cache=tmp_path)
-
-
-def test_zip_says_what_to_do():
-    with pytest.raises(ConfigError, match="Unpack it"):
-        Text(str(DATA / "en/nltk_inaugural.zip")).check()

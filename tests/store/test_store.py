@@ -13,21 +13,27 @@ from ptcli.store.store import Store
 from ptcli.store.writer import ShardWriter
 
 
-def make(folder, documents, limit=10_000):
-    """A store of documents given as lists of sentence lengths; tokens count up."""
+def make(folder, documents, shard=1000):
+    """A store of documents given as lists of sentence lengths, so many a shard; tokens count up."""
     folder.mkdir(exist_ok=True)
-    writer = ShardWriter(folder, token_type="uint16", limit=limit)
-    lengths = np.array([n for document in documents for n in document], np.int64)
-    ends = np.concatenate([np.arange(len(d)) == len(d) - 1 for d in documents])
-    tokens = np.arange(lengths.sum()) % 1000
-    writer.append(tokens, tokens % 2 == 0, lengths, ends)
-    writer.close()
-    counts = {"documents": writer.documents, "tokens": writer.tokens}
-    shards = [
-        Shard(shard_folder(folder, number), number, token_type="uint16", **facts)
-        for number, facts in enumerate(writer.shards)
-    ]
-    return Store(folder, {"counts": counts}, shards, np.bincount(tokens, minlength=1000))
+    shards, num_tokens = [], 0
+    for number, some in enumerate(batched(documents, shard)):
+        lengths = np.array([n for document in some for n in document], np.int64)
+        ends = np.concatenate([np.arange(len(d)) == len(d) - 1 for d in some])
+        tokens = (num_tokens + np.arange(lengths.sum())) % 1000
+        writer = ShardWriter(shard_folder(folder, number), token_type="uint16")
+        writer.append(tokens, tokens % 2 == 0, lengths, ends)
+        writer.close()
+        facts = {f"num_{name}": getattr(writer, f"num_{name}") for name in ("tokens", "sentences", "documents")}
+        place = shard_folder(folder, number)
+        shards.append(Shard(place, number, token_type="uint16", first_document=number * shard, **facts))
+        num_tokens += writer.num_tokens
+    counts = {"documents": len(documents), "tokens": num_tokens}
+    return Store(folder, {"counts": counts}, shards, np.bincount(np.arange(num_tokens) % 1000, minlength=1000))
+
+
+def batched(documents, size):
+    return [documents[at : at + size] for at in range(0, len(documents), size)]
 
 
 def sentences(views):
@@ -35,7 +41,7 @@ def sentences(views):
 
 
 def test_whole_documents_are_held_out_about_as_many_as_asked(tmp_path):
-    store = make(tmp_path / "s", [[5, 5, 5]] * 2000, limit=7000)
+    store = make(tmp_path / "s", [[5, 5, 5]] * 2000, shard=450)
     assert len(store.shards) > 3
     training, held_out = store.split(0.05)
     assert len(training) == len(held_out) == len(store.shards)

@@ -1,0 +1,216 @@
+"""A memory of the pieces of text that were tokenised before: most of what stands between two spaces comes again."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from ptcli.compiled import compiled
+from ptcli.corpus.document import Document
+from ptcli.store.pieces import Pieces, joined, pieces_behind_spaces, pieces_of
+from ptcli.tokenizer.tokenizer import Tokenizer
+from ptcli.words.contract import Words
+
+_MOST_PIECES = 1 << 17  # remembered, about 20 MB; beyond it the memory starts anew
+_LONGEST_PIECES = 16  # characters on an average: text without spaces hardly repeats itself
+_SPACE = ord(" ")
+
+
+class Memory:
+    """Remembers the tokens and words of what stands between two spaces.
+
+    Only for a tokenizer and words of which nothing reaches over a space. Texts that hold other white space, or too few
+    spaces, go the usual way. The result is the same.
+    """
+
+    def __init__(self, *, words: Words, tokenizer: Tokenizer):
+        self._how = {"words": words, "tokenizer": tokenizer}
+        # A subclass may have other rules: the fact must stand in the class itself.
+        self._helps = tokenizer.cuts_at_spaces and vars(type(words)).get("ends_at_spaces", False)
+        self._forget()
+
+    def pieces_of(self, documents: Sequence[Document]) -> Pieces:
+        """As the function of this name: each document as a piece."""
+        repeats = [self._helps and _repeats(document.text) for document in documents]
+        if not any(repeats):
+            return pieces_of(documents, **self._how)
+        texts = [document.text for document, known in zip(documents, repeats, strict=True) if known]
+        codes = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        numbers, pieces_in = self._look_up(codes, lengths)
+        found = Pieces(*_compose(*self._known, self._stops, numbers, pieces_in))
+        others = [document for document, known in zip(documents, repeats, strict=True) if not known]
+        if not others:
+            return found
+        both = joined([found, pieces_of(others, **self._how)])
+        order = np.argsort(np.flatnonzero([*repeats]).tolist() + np.flatnonzero(~np.array(repeats)).tolist())
+        return Pieces(*_compose(*both, np.cumsum(both.counts), order, np.ones(len(documents), np.int64)))
+
+    def _look_up(self, codes: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of the pieces of some texts, and how many each text has; what is new is learnt."""
+        if self._size > _MOST_PIECES:
+            self._forget()
+        most = int((codes == _SPACE).sum()) + len(lengths)
+        self._make_room(len(codes), most)
+        before = self._size
+        numbers, pieces_in, self._size = _find(
+            codes, lengths, most, self._table, self._letters, self._ends, self._hashes, before
+        )
+        if self._size > before:
+            self._learn(before)
+        return numbers, pieces_in
+
+    def _make_room(self, letters: int, pieces: int) -> None:
+        """For so many more letters and pieces; for more than that where it is too little, so that copies are few."""
+        if self._size + pieces > len(self._hashes):
+            room = (self._size + pieces) * 5 // 4
+            self._ends, self._hashes = _grown(self._ends, room + 1), _grown(self._hashes, room)
+            self._table = np.full(1 << (room + room // 2).bit_length(), -1, np.int32)
+            _fill(self._table, self._hashes, self._size)
+        if self._ends[self._size] + letters > len(self._letters):
+            self._letters = _grown(self._letters, (int(self._ends[self._size]) + letters) * 5 // 4)
+
+    def _learn(self, before: int) -> None:
+        """The tokens of the pieces from number `before` on."""
+        bounds = self._ends[before : self._size + 1]
+        text = self._letters[bounds[0] : bounds[-1]].tobytes().decode("utf-32-le")
+        new = [text[start:end] for start, end in pairwise((bounds - bounds[0]).tolist())]
+        behind = np.array([piece[0] == " " for piece in new])
+        parts = []
+        if behind.any():
+            parts.append(pieces_behind_spaces([piece for piece in new if piece[0] == " "], **self._how))
+        if not behind.all():
+            parts.append(pieces_of([Document(piece) for piece in new if piece[0] != " "], **self._how))
+        learnt = joined(parts)
+        order = np.argsort(np.concatenate((np.flatnonzero(behind), np.flatnonzero(~behind))))
+        learnt = Pieces(*_compose(*learnt, np.cumsum(learnt.counts), order, np.ones(len(new), np.int64)))
+        self._add(learnt, before)
+
+    def _add(self, learnt: Pieces, before: int) -> None:
+        """Put the pieces behind the `before` ones that are known. The arrays have room, so that few copies are made."""
+        tokens = int(self._stops[before - 1]) if before else 0
+        self._stops = _put(self._stops, tokens + np.cumsum(learnt.counts), before)
+        places = [before] * 4 + [tokens] * 4
+        self._known = Pieces(*(_put(*each) for each in zip(self._known, learnt, places, strict=True)))
+
+    def _forget(self) -> None:
+        self._size = 0  # pieces
+        self._table = np.full(2, -1, np.int32)  # number of a piece at a place that follows from its hash, or -1
+        self._letters = np.zeros(0, np.uint32)  # of all pieces, with the space before each that has one; then room
+        self._ends = np.zeros(1, np.int64)  # piece n is letters [n], [n + 1]
+        self._hashes = np.zeros(0, np.uint64)
+        self._stops = np.zeros(0, np.int64)  # where the tokens of each piece end
+        number, character = np.zeros(0, np.int64), np.zeros(0, np.int32)
+        self._known = Pieces(
+            number, number, number, number, character, character, character, begins_word=np.zeros(0, bool)
+        )
+
+
+def _repeats(text: str) -> bool:
+    """Whether a text has no white space but single spaces, and enough of these for its pieces to come again."""
+    # No white space but the space itself is printable.
+    plain = text.isprintable() and "  " not in text and text[0] != " " and text[-1] != " "
+    return plain and len(text) <= _LONGEST_PIECES * (text.count(" ") + 1)
+
+
+def _put(array: np.ndarray, values: np.ndarray, place: int) -> np.ndarray:
+    """The array, or a larger one, with the values from a place on."""
+    end = place + len(values)
+    if end > len(array):
+        array = _grown(array, end * 5 // 4)
+    array[place:end] = values
+    return array
+
+
+def _grown(array: np.ndarray, size: int) -> np.ndarray:
+    grown = np.zeros(size, array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+@compiled
+def _find(codes, lengths, most, table, letters, ends, hashes, known):
+    """Numbers of the pieces of each text; new pieces are added to table, letters, ends and hashes after `known`."""
+    numbers = np.empty(most, np.int64)
+    pieces_in = np.zeros(lengths.shape[0], np.int64)
+    mask = np.uint64(table.shape[0] - 1)
+    found = 0
+    at = 0
+    for text in range(lengths.shape[0]):
+        stop = at + lengths[text]
+        while at < stop:
+            end = at + 1
+            value = np.uint64(codes[at]) * np.uint64(0x9E3779B97F4A7C15)
+            while end < stop and codes[end] != 32:
+                value = (value ^ np.uint64(codes[end])) * np.uint64(0x9E3779B97F4A7C15)
+                value ^= value >> np.uint64(32)
+                end += 1
+            size = end - at
+            place = value & mask
+            number = table[place]
+            while number >= 0:
+                begin = ends[number]
+                if hashes[number] == value and ends[number + 1] - begin == size:
+                    same = True
+                    for i in range(size):
+                        if letters[begin + i] != codes[at + i]:
+                            same = False
+                            break
+                    if same:
+                        break
+                place = (place + np.uint64(1)) & mask
+                number = table[place]
+            if number < 0:
+                number = known
+                table[place] = number
+                for i in range(size):
+                    letters[ends[number] + i] = codes[at + i]
+                ends[number + 1] = ends[number] + size
+                hashes[number] = value
+                known += 1
+            numbers[found] = number
+            found += 1
+            pieces_in[text] += 1
+            at = end
+    return numbers[:found], pieces_in, known
+
+
+@compiled
+def _fill(table, hashes, size):
+    mask = np.uint64(table.shape[0] - 1)
+    for number in range(size):
+        place = hashes[number] & mask
+        while table[place] >= 0:
+            place = (place + np.uint64(1)) & mask
+        table[place] = number
+
+
+@compiled
+def _compose(counts, lengths, words, unaligned, ids, characters, ends, begins_word, stops, numbers, pieces_in):
+    """Larger pieces from smaller ones: `numbers` of the small ones in order, so many in each large one."""
+    size = 0
+    for n in range(numbers.shape[0]):
+        size += counts[numbers[n]]
+    large = np.zeros((4, pieces_in.shape[0]), np.int64)
+    out_ids = np.empty(size, np.int32)
+    out_characters = np.empty(size, np.int32)
+    out_ends = np.empty(size, np.int32)
+    out_begins = np.empty(size, np.bool_)
+    n = t = 0
+    for p in range(pieces_in.shape[0]):
+        shift = 0
+        for _ in range(pieces_in[p]):
+            number = numbers[n]
+            for source in range(stops[number] - counts[number], stops[number]):
+                out_ids[t] = ids[source]
+                out_characters[t] = characters[source] + shift
+                out_ends[t] = ends[source] + shift
+                out_begins[t] = begins_word[source]
+                t += 1
+            shift += lengths[number]
+            large[0, p] += counts[number]
+            large[2, p] += words[number]
+            large[3, p] += unaligned[number]
+            n += 1
+        large[1, p] = shift
+    return large[0], large[1], large[2], large[3], out_ids, out_characters, out_ends, out_begins
