@@ -3,7 +3,8 @@
 import numpy as np
 
 from ptcli.compiled import compiled
-from ptcli.packing.index import Index
+from ptcli.packing.fill_gaps import fill_gaps
+from ptcli.packing.index import Index, unpaired
 from ptcli.packing.segment_pair import checked_share, index_of
 from ptcli.packing.segments import Segments, make_segments
 from ptcli.pair.chunks import Pair
@@ -18,16 +19,22 @@ class BestFit:
 
     Examples are those of segment_pair where the pair has two segments, else pieces of documents. Which examples meet in
     a row, and where documents are cut, changes with the epoch. Rows come out in order of length: visit them shuffled.
+    Where documents are a little longer than half a row no two fit together: `cut_to_fill` cuts some at the end of a
+    sentence to fill the gaps ("cut_to_fill", see fill_gaps). Pairs are never cut.
     """
 
     isolated = True
     max_segments = 2
+    fills_rows = True
 
-    def __init__(self, *, short_sequence_probability: float = 0.0, sentence_window: float = 0.1):
+    def __init__(
+        self, *, short_sequence_probability: float = 0.0, sentence_window: float = 0.1, cut_to_fill: bool = True
+    ):
         self.short_sequence_probability = checked_share(
             short_sequence_probability, "packing.short_sequence_probability"
         )
         self.sentence_window = checked_share(sentence_window, "packing.sentence_window")
+        self.cut_to_fill = cut_to_fill
 
     def index(
         self, documents: Documents, *, layout: Layout, pair: Pair, max_length: int, seed: int, epoch: int
@@ -44,10 +51,23 @@ class BestFit:
             seed=seed,
             epoch=epoch,
         )
-        lengths = segments.length.sum(axis=1) + layout.num_special(pair.segments)
+        special = layout.num_special(pair.segments)
+        lengths = segments.length.sum(axis=1) + special
         key = key_of(seed, "packing.row", epoch, documents.shard)
         order, row_examples = best_fit(lengths, capacity=max_length, key=key)
         segments = Segments(segments.start[order], segments.length[order], segments.labels[order], segments.counts)
+        if self.cut_to_fill and pair.segments == 1:
+            start, length, row_examples, cuts = fill_gaps(
+                segments.start[:, 0],
+                segments.length[:, 0],
+                row_examples,
+                documents.sentence_offsets,
+                special=special,
+                capacity=max_length,
+                key=key_of(seed, "packing.cut", epoch, documents.shard),
+            )
+            counts = segments.counts | {"cut_to_fill": cuts}
+            segments = Segments(start[:, None], length[:, None], unpaired(len(start)), counts)
         return index_of(segments, shard=documents.shard, layout=layout, row_examples=row_examples)
 
 

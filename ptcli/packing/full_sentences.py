@@ -22,6 +22,7 @@ class FullSentences:
 
     isolated = False
     max_segments = 1
+    fills_rows = True
 
     def index(
         self, documents: Documents, *, layout: Layout, pair: Pair, max_length: int, seed: int, epoch: int

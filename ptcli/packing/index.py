@@ -36,6 +36,10 @@ class Index:
         """Examples in this index."""
         return self.example_pieces.shape[0] - 1
 
+    def row_tokens(self, rows: np.ndarray) -> np.ndarray:
+        """Tokens of text in each of `rows`, special ones not counted: int64."""
+        return _row_tokens(self.piece_length, self.example_pieces, self.row_examples, rows)
+
     def example_keys(self, examples: np.ndarray) -> np.ndarray:
         """uint64: the identity of each of `examples`, from where its pieces lie; the same however rows are laid out."""
         return _example_keys(np.uint64(self.shard), self.piece_start, self.piece_length, self.example_pieces, examples)
@@ -52,6 +56,16 @@ def _example_keys(shard, piece_start, piece_length, example_pieces, examples):
             key = draw(key, np.uint64(piece_length[p]))
         keys[i] = key
     return keys
+
+
+@compiled
+def _row_tokens(piece_length, example_pieces, row_examples, rows):
+    out = np.zeros(rows.shape[0], np.int64)
+    for i in range(rows.shape[0]):
+        first, last = row_examples[rows[i]], row_examples[rows[i] + 1]
+        for p in range(example_pieces[first], example_pieces[last]):
+            out[i] += piece_length[p]
+    return out
 
 
 def unpaired(num_examples: int) -> np.ndarray:

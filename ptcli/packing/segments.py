@@ -1,4 +1,4 @@
-"""From documents to the segments of examples, one or two each: what segment_pair and best_fit lay out in rows."""
+"""From documents to the segments of examples, one or two each: what most packings lay out in rows."""
 
 from typing import NamedTuple
 
@@ -63,8 +63,34 @@ def make_segments(
     documents, counts = cut_sentences(documents, longest=room, piece=room // 2, split_length=pair.split_length)
     target = _targets(len(documents.ranges), room=room, probability=short_sequence_probability, key=key)
     pair_key = key_of(seed, "pair", epoch, documents.shard)
-    segments = _paired(documents, target, pair=pair, room=room, key=key, pair_key=pair_key)
+    elsewhere, least = elsewhere_of(pair, documents, key=pair_key)
+    document, first, split, end, *left_out = _chunk(
+        documents.sentence_offsets, documents.ranges, target, elsewhere, least, substream(key, _SPLIT)
+    )
+    chunks = Chunks(document, first, split, end, target[document], elsewhere[first])
+    segments = pair_up(chunks, documents, pair=pair, room=room, key=key, pair_key=pair_key)
+    counts |= dict(zip(("skipped_one_sentence", "dropped_one_sentence"), map(int, left_out), strict=True))
     return segments._replace(counts=counts | segments.counts)
+
+
+def elsewhere_of(pair: Pair, documents: Documents, *, key: np.uint64) -> tuple[np.ndarray, int]:
+    """Where chunks take their second segment from elsewhere (bool (S,)), and the fewest sentences of a chunk."""
+    elsewhere = pair.second_elsewhere(documents, key=key)
+    if elsewhere is None:
+        elsewhere = np.zeros(len(documents.sentence_offsets) - 1, bool)
+    return elsewhere, 1 if pair.split_length is None else 2
+
+
+def pair_up(
+    chunks: Chunks, documents: Documents, *, pair: Pair, room: int, key: np.uint64, pair_key: np.uint64
+) -> Segments:
+    """The pairs of chunks, each brought down to `room` tokens, and their labels counted."""
+    pairs = pair.make(chunks, documents, key=pair_key)
+    counts = dict(pairs.counts)
+    counts["dropped_truncated"] = int(_truncate(pairs.start, pairs.length, room, substream(key, _TRUNCATE)))
+    for label, name in enumerate(pair.label_names):
+        counts[f"label_{name}"] = int(np.count_nonzero(pairs.label == label))
+    return Segments(pairs.start, pairs.length, pairs.label, counts)
 
 
 def _targets(num_documents: int, *, room: int, probability: float, key: np.uint64) -> np.ndarray:
@@ -114,26 +140,6 @@ def _cut_documents(offsets, ranges, target, window, move, key, start, length):
             count += 1
             position = cut
     return count
-
-
-def _paired(
-    documents: Documents, target: np.ndarray, *, pair: Pair, room: int, key: np.uint64, pair_key: np.uint64
-) -> Segments:
-    elsewhere = pair.second_elsewhere(documents, key=pair_key)
-    if elsewhere is None:
-        elsewhere = np.zeros(len(documents.sentence_offsets) - 1, bool)
-    least = 1 if pair.split_length is None else 2
-    *columns, skipped, dropped = _chunk(
-        documents.sentence_offsets, documents.ranges, target, elsewhere, least, substream(key, _SPLIT)
-    )
-    document, first, split, end = columns
-    chunks = Chunks(document, first, split, end, target[document], elsewhere[first])
-    pairs = pair.make(chunks, documents, key=pair_key)
-    counts = {"skipped_one_sentence": int(skipped), "dropped_one_sentence": int(dropped)} | pairs.counts
-    counts["dropped_truncated"] = int(_truncate(pairs.start, pairs.length, room, substream(key, _TRUNCATE)))
-    for label, name in enumerate(pair.label_names):
-        counts[f"label_{name}"] = int(np.count_nonzero(pairs.label == label))
-    return Segments(pairs.start, pairs.length, pairs.label, counts)
 
 
 @compiled

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ptcli.errors import ConfigError
 from ptcli.randomness import draw
 from ptcli.store.documents import Documents
 
@@ -61,12 +62,21 @@ class Pair(Protocol):
         ...
 
 
-def can_split(documents: Documents, *, split_length: int) -> bool:
+def can_split(documents: Documents, *, split_length: int | None) -> bool:
     """Whether some document has two sentences with tokens, or one of at least `split_length` tokens."""
     filled = np.concatenate([[0], np.cumsum(np.diff(documents.sentence_offsets) > 0)])
     first, last = documents.ranges[:, 0], documents.ranges[:, 1]
+    if np.any(filled[last] - filled[first] >= 2):
+        return True
     tokens = documents.sentence_offsets[last] - documents.sentence_offsets[first]
-    return bool(np.any((filled[last] - filled[first] >= 2) | (tokens >= split_length)))
+    return split_length is not None and bool(np.any(tokens >= split_length))
+
+
+def checked_split_length(value: int) -> int:
+    """`value`, or ConfigError where it leaves a segment without a token."""
+    if value < 2:
+        raise ConfigError(f"pair.split_length={value}: two segments need 2 tokens. Use 2 or more.")
+    return value
 
 
 def substream(key: np.uint64, number: int) -> np.uint64:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ptcli.errors import ConfigError, DataError
-from ptcli.pair.chunks import Chunks, Pairs, can_split
+from ptcli.errors import DataError
+from ptcli.pair.chunks import Chunks, Pairs, can_split, checked_split_length
 from ptcli.randomness import draws
 from ptcli.store.documents import Documents
 
@@ -11,10 +11,11 @@ from ptcli.store.documents import Documents
 class SentenceOrder:
     """ALBERT's pair task (Lan et al., arXiv:1909.11942): label 0 is in order, 1 swapped.
 
-    Differs from the published code, which gives a chunk of one sentence a random other document and calls that swapped:
-    here both segments are always neighbours. A document of one sentence is cut in two from `split_length` tokens, a
-    shorter one is left out and counted as "one_sentence". As in that code the later segment is on average a little
-    longer (its last sentence is the one that reached the target): lengths alone tell about 53 % of labels.
+    Differs from the published code (pair=albert_exact), which gives a chunk of one sentence a random other document and
+    calls that swapped: here both segments are always neighbours. A document of one sentence is cut in two from
+    `split_length` tokens, a shorter one is left out and counted as "one_sentence". As in that code the later segment is
+    on average a little longer (its last sentence is the one that reached the target): lengths alone tell about 53 % of
+    labels.
     """
 
     num_labels = 2
@@ -22,9 +23,7 @@ class SentenceOrder:
     label_names = ("in_order", "swapped")
 
     def __init__(self, *, split_length: int = 16):
-        if split_length < 2:
-            raise ConfigError(f"pair.split_length={split_length}: two segments need 2 tokens. Use 2 or more.")
-        self.split_length = split_length
+        self.split_length = checked_split_length(split_length)
 
     def check_documents(self, documents: list[Documents]) -> None:
         """Raise DataError unless some document can be split in two."""

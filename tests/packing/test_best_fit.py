@@ -18,8 +18,8 @@ PAIRS = [NoPair(), SentenceOrder(), NextSentence()]
 KEY = np.uint64(7)
 
 
-def index(documents, pair=None, *, max_length=32, seed=0, epoch=0, short=0.0, window=0.1):
-    packing = BestFit(short_sequence_probability=short, sentence_window=window)
+def index(documents, pair=None, *, max_length=32, seed=0, epoch=0, short=0.0, window=0.1, cut=True):
+    packing = BestFit(short_sequence_probability=short, sentence_window=window, cut_to_fill=cut)
     pair = pair or NoPair()
     return packing.index(documents, layout=BERT, pair=pair, max_length=max_length, seed=seed, epoch=epoch)
 
@@ -105,7 +105,7 @@ def test_documents_are_cut_at_a_sentence_end_within_the_window():
 
 def test_documents_that_fit_stay_whole_and_others_have_no_more_pieces_than_they_need():
     documents = documents_of([[10, 9, 7, 4]] * 20 + [[13] * 10] * 20)
-    made = index(documents, max_length=32, window=0.0)
+    made = index(documents, max_length=32, window=0.0, cut=False)
     pieces = {start: length for example in examples(made) for start, length, _ in example}
     assert all(pieces[30 * d] == 30 for d in range(20))
     # 130 tokens are four pieces of 30 and one of 10, wherever that comes.

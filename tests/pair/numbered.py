@@ -5,7 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ptcli.packing.segment_pair import SegmentPair
+from ptcli.packing.sentence_pair import SentencePair
 from tests.packing.documents import BERT, document_of_token
+
+PACKINGS = (SegmentPair, SentencePair)
 
 
 class Read(NamedTuple):
@@ -21,9 +24,9 @@ class Read(NamedTuple):
     counts: dict[str, int]
 
 
-def read(documents, pair, *, max_length=64, seed=0, epoch=0, short=0.1) -> Read:
+def read(documents, pair, *, max_length=64, seed=0, epoch=0, short=0.1, packing=SegmentPair) -> Read:
     """Make pairs of the documents and look up which sentences they hold."""
-    made = SegmentPair(short_sequence_probability=short).index(
+    made = (SegmentPair(short_sequence_probability=short) if packing is SegmentPair else packing()).index(
         documents, layout=BERT, pair=pair, max_length=max_length, seed=seed, epoch=epoch
     )
     start = made.piece_start.reshape(-1, 2)
