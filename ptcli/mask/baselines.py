@@ -35,19 +35,23 @@ def no_context_losses(
     counts: np.ndarray,
     replace: Sequence[float],
     vocabulary: Vocabulary,
+    unrelated: np.ndarray | None = None,
 ) -> np.ndarray:
     """-log p(label | the token shown there) of each scored position, float64 (N,).
 
-    At the mask token this is the unigram loss. Where an ordinary token x is shown, either it was kept, with chance
-    keep * p(x), and is the label, or it was drawn at random, with chance random / (number of ordinary ids), and tells
-    nothing. `replace` holds the shares [mask, random, keep] that the positions were made with.
+    At the mask token this is the unigram loss. Where another token x is shown, either it was kept, with chance
+    keep * p(x), and is the label, or it was drawn at random, with chance random * `unrelated`[x], and tells nothing.
+    `replace` holds the shares [mask, random, keep] that the positions were made with; `unrelated` float64 (V,) sums to
+    1, and None is the same chance for all ordinary ids.
     """
+    if unrelated is None:
+        unrelated = ~vocabulary.special / np.count_nonzero(~vocabulary.special)
     probabilities = unigram_probabilities(counts, vocabulary=vocabulary)
     of_label = _probabilities_of(labels, probabilities)
     shown = np.asarray(input_ids)
     _, random_share, keep_share = replace
     kept = keep_share * probabilities[shown]
-    drawn = random_share / np.count_nonzero(~vocabulary.special)
+    drawn = random_share * unrelated[shown]
     unmasked = (shown != vocabulary.mask_token_id) & (kept + drawn > 0)
     posterior = np.divide(
         kept * (shown == labels) + drawn * of_label, kept + drawn, out=of_label.copy(), where=unmasked

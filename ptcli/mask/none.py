@@ -12,19 +12,24 @@ class NoMask:
 
     needs_words = False
     copies: int | None = None
+    shown = (1.0, 0.0, 0.0)
 
-    def __init__(self, *, vocabulary: Vocabulary | None = None):
+    def __init__(self, *, vocabulary: Vocabulary | None = None, counts: np.ndarray | None = None):
         pass
 
     def data_epoch(self, epoch: int) -> int:
         """The epoch itself: pairs and packing change in every epoch."""
         return epoch
 
-    def ratio_at(self, step: int) -> float:
+    def ratio_at(self, step: int | None) -> float:
         """0 at every step."""
         return 0.0
 
-    def __call__(self, examples: Examples, *, seed: int, epoch: int, step: int = 0) -> Masked:
+    def unrelated(self, counts: np.ndarray) -> np.ndarray:
+        """No position is scored: any law will do."""
+        return np.full(counts.shape[0], 1 / max(counts.shape[0], 1))
+
+    def __call__(self, examples: Examples, *, seed: int, epoch: int, step: int | None = 0) -> Masked:
         """The tokens unchanged, no labels, no units."""
         size = examples.tokens.shape[0]
         return Masked(

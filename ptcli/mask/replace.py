@@ -7,7 +7,7 @@ from ptcli.compiled import compiled
 from ptcli.mask.examples import KEPT, MASKED, RANDOM
 from ptcli.randomness import draw, uniform
 
-_S32 = np.uint64(32)
+_S32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @compiled
@@ -22,13 +22,16 @@ def replace_tokens(
     mask_share,
     random_share,
     mask_token_id,
-    ordinary,
+    ids,
+    others,
+    thresholds,
     by_unit,
 ):
     """Overwrite selected `input_ids` in place; return labels, int32 (N,), and kinds, uint8 (N,).
 
-    One draw decides a position's kind, or, `by_unit`, that of all positions of a unit; each random id is a
-    draw of its own, uniform over `ordinary`. The label is the original id whatever the kind.
+    One draw decides a position's kind, or, `by_unit`, that of all positions of a unit; each random id is a draw of its
+    own from the law (`ids`, `others`, `thresholds`: ptcli/mask/random_ids.py). The label is the original id whatever
+    the kind.
     """
     labels = np.full(input_ids.shape[0], IGNORE_INDEX, np.int32)
     kinds = np.zeros(input_ids.shape[0], np.uint8)
@@ -54,8 +57,9 @@ def replace_tokens(
                 input_ids[i] = mask_token_id
                 kinds[i] = MASKED
             elif chance < mask_share + random_share:
-                bits = draw(id_stream, np.uint64(i - first)) >> _S32
-                input_ids[i] = ordinary[(bits * np.uint64(ordinary.shape[0])) >> _S32]
+                bits = draw(id_stream, np.uint64(i - first))
+                entry = ((bits >> _S32) * np.uint64(ids.shape[0])) >> _S32
+                input_ids[i] = ids[entry] if (bits & _LOW) < thresholds[entry] else others[entry]
                 kinds[i] = RANDOM
             else:
                 kinds[i] = KEPT

@@ -26,12 +26,18 @@ class Partition:
 
 def word_units(examples: Examples) -> np.ndarray:
     """Where words begin, bool (N,): at word starts, and wherever a run of maskable positions begins."""
-    begins = examples.word_starts.astype(bool)
-    if begins.shape[0]:
-        begins[1:] |= ~examples.maskable[:-1]
-        firsts = examples.offsets[:-1]
-        begins[firsts[firsts < examples.offsets[1:]]] = True
-    return begins & examples.maskable
+    return _word_units(examples.word_starts, examples.maskable, examples.offsets)
+
+
+@compiled
+def _word_units(word_starts, maskable, offsets):
+    begins = np.empty(word_starts.shape[0], np.bool_)
+    for e in range(offsets.shape[0] - 1):
+        goes_on = False
+        for i in range(offsets[e], offsets[e + 1]):
+            begins[i] = maskable[i] & (word_starts[i] | (not goes_on))
+            goes_on = maskable[i]
+    return begins
 
 
 @compiled

@@ -16,7 +16,7 @@ class WholeWordMask(MaskStrategy):
 
     needs_words = True
 
-    def partition(self, examples: Examples, *, key: np.uint64) -> tuple[np.ndarray, np.ndarray]:
+    def partition(self, examples: Examples, *, key: np.uint64, step: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Each word is a unit and an atom."""
         words = word_units(examples)
         return words, words

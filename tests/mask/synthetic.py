@@ -7,9 +7,10 @@ from ptcli.tokenizer.vocabulary import Layout, Vocabulary
 
 IGNORE = -100
 MASK, CLS, SEP, PAD, UNK = 7, 8, 9, 10, 11
+SIZE = 200  # ids of the vocabulary
 
 
-def vocabulary(*, size: int = 200, mask_token_id: int | None = MASK) -> Vocabulary:
+def vocabulary(*, size: int = SIZE, mask_token_id: int | None = MASK) -> Vocabulary:
     """Specials in the middle: id 0 is an ordinary token, and so is the last."""
     special = np.zeros(size, bool)
     special[[MASK, CLS, SEP, PAD, UNK]] = True
@@ -17,9 +18,12 @@ def vocabulary(*, size: int = 200, mask_token_id: int | None = MASK) -> Vocabula
 
 
 def examples(
-    lengths, *, seed: int = 0, pairs: bool = False, word_start_share: float = 0.7, size: int = 200
+    lengths, *, seed: int = 0, pairs: bool = False, word_start_share: float = 0.7, size: int = SIZE
 ) -> Examples:
-    """One example for each number of maskable tokens, [CLS] and [SEP] around, in pairs a [SEP] in the middle."""
+    """One example for each number of maskable tokens, [CLS] and [SEP] around, in pairs a [SEP] in the middle.
+
+    A fifth of the words begin a named unit, of one to three words, of either type.
+    """
     random = np.random.default_rng(seed)
     ordinary = np.flatnonzero(~vocabulary(size=size).special)
     tokens, maskable, offsets = [], [], [0]
@@ -34,13 +38,32 @@ def examples(
     maskable = np.array(maskable, bool)
     begins = random.random(len(tokens)) < word_start_share
     begins[1:] |= ~maskable[:-1]
+    unit_starts, unit_types = _named_units(maskable, begins, random)
     return Examples(
         tokens=np.array(tokens, np.int32),
         offsets=np.array(offsets, np.int64),
         maskable=maskable,
         word_starts=begins,
         keys=random.integers(0, 2**63, len(lengths)).astype(np.uint64),
+        unit_starts=unit_starts,
+        unit_types=unit_types,
     )
+
+
+def _named_units(maskable, begins, random) -> tuple[np.ndarray, np.ndarray]:
+    starts, types = np.zeros(len(maskable), bool), np.zeros(len(maskable), np.uint8)
+    if len(maskable):
+        chosen = np.flatnonzero(maskable & begins & (random.random(len(maskable)) < 0.2))
+        ends = np.append(np.flatnonzero(begins | ~maskable), len(maskable))
+        for first, words, kind in zip(
+            chosen, random.integers(1, 4, len(chosen)), random.integers(1, 3, len(chosen)), strict=True
+        ):
+            last = ends[min(np.searchsorted(ends, first, side="right") + words - 1, len(ends) - 1)]
+            inside = np.flatnonzero(~maskable[first:last])
+            last = first + inside[0] if inside.size else last
+            if not types[first:last].any():
+                starts[first], types[first:last] = True, kind
+    return starts, types
 
 
 def one_body(word_lengths, *, copies: int, seed: int = 0) -> Examples:
@@ -75,6 +98,8 @@ def take(examples: Examples, chosen) -> Examples:
         maskable=examples.maskable[flat],
         word_starts=examples.word_starts[flat],
         keys=examples.keys[np.array(chosen, np.int64)],
+        unit_starts=None if examples.unit_starts is None else examples.unit_starts[flat],
+        unit_types=None if examples.unit_types is None else examples.unit_types[flat],
     )
 
 

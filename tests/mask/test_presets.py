@@ -9,10 +9,13 @@ from hydra.utils import get_class, instantiate
 from omegaconf import OmegaConf
 
 from ptcli.mask.none import NoMask
+from ptcli.mask.settings import MaskSettings
 from ptcli.mask.strategy import MaskStrategy
+from tests.mask.strategies import counts, some_ngrams
 from tests.mask.synthetic import examples, vocabulary
 
 FOLDER = Path(__file__).parents[2] / "conf" / "mask"
+GIVEN = {"vocabulary", "counts", "ngrams", "unit_types"}  # by the command, not by the user
 CHOICES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
@@ -32,7 +35,10 @@ def composed(tmp_path):
 @pytest.mark.parametrize("choice", CHOICES)
 def test_every_choice_builds_and_masks(choice, composed):
     config = composed(f"mask={choice}")
-    mask = instantiate(config.mask, _convert_="all", _partial_=True)(vocabulary=vocabulary())
+    given = {"vocabulary": vocabulary(), "counts": counts()}
+    if getattr(get_class(config.mask._target_), "needs_ngrams", False):
+        given["ngrams"] = some_ngrams()
+    mask = instantiate(config.mask, _convert_="all", _partial_=True)(**given)
     assert isinstance(mask, MaskStrategy | NoMask)
     mask(examples([10, 30]), seed=0, epoch=0)
 
@@ -42,8 +48,11 @@ def test_yaml_defaults_are_the_constructors(choice, composed):
     """A part says its own defaults; a preset may differ from them."""
     config = OmegaConf.to_container(composed(f"mask={choice}").mask)
     target = get_class(config.pop("_target_"))
-    parameters = inspect.signature(target).parameters
-    assert set(config) == set(parameters) - {"vocabulary"}
+    parameters = dict(inspect.signature(target).parameters)
+    if "settings" in parameters:
+        del parameters["settings"]
+        parameters |= inspect.signature(MaskStrategy).parameters
+    assert set(config) == set(parameters) - GIVEN
     if "defaults:" not in (FOLDER / f"{choice}.yaml").read_text():
         for key, value in config.items():
             default = parameters[key].default
@@ -61,3 +70,8 @@ def test_static_dynamic_and_evaluation(composed):
 @pytest.mark.parametrize("choice", CHOICES)
 def test_the_first_line_describes_the_choice(choice):
     assert (FOLDER / f"{choice}.yaml").read_text().startswith("# ")
+
+
+def test_the_shared_settings_are_those_of_the_strategy():
+    """What strategies pass on by `**settings` is written down once more, for type checkers and the command line."""
+    assert list(MaskSettings.__annotations__) == list(inspect.signature(MaskStrategy).parameters)
