@@ -1,5 +1,7 @@
 """One layer: attention, then a feed-forward network, each inside its residual connection."""
 
+from functools import partial
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -16,9 +18,15 @@ class Block(nn.Module):
         self.ffn = ffn
         self.ffn_residual = ffn_residual
 
-    def forward(self, hidden: Float[Tensor, "B S H"], context: Context) -> Float[Tensor, "B S H"]:
-        """The hidden states after this layer."""
-        hidden = self.attention_residual(hidden, self.attention, context)
+    def forward(
+        self, hidden: Float[Tensor, "B S H"], context: Context, queries: Float[Tensor, "B S H"] | None = None
+    ) -> Float[Tensor, "B S H"]:
+        """The hidden states after this layer. `queries`: who looks at `hidden` and moves on, if not `hidden` itself."""
+        if queries is None:
+            hidden = self.attention_residual(hidden, self.attention, context)
+        else:
+            seen = self.attention_residual.enter(hidden)  # type: ignore[operator]
+            hidden = self.attention_residual(queries, partial(self.attention, seen, context))
         return self.ffn_residual(hidden, self.ffn)
 
     def flops_per_token(self, length: int) -> int:

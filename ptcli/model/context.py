@@ -1,22 +1,26 @@
 """What all layers of one forward pass share: who may see whom, and where each token stands."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from ptcli.model.distances import Distances
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """`mask` is added to the attention scores: 0 where a key is seen, -inf where not; None: every key is seen.
 
-    `rotations` turn queries and keys of shape (B, S, 2, h, d_h), one after another.
+    `rotations` turn queries and keys of shape (B, S, 2, h, d_h), one after another. `relations`: by the name of a
+    position, what its share in each attention reads.
     """
 
     mask: Float[Tensor, "#B #h #Q S"] | None
     rotations: tuple[Callable[[Tensor], Tensor], ...] = ()
+    relations: Mapping[str, Distances] = field(default_factory=dict)
 
 
 def visibility_mask(sequence_ids: Int[Tensor, "B S"], dtype: torch.dtype) -> Float[Tensor, "B 1 Q S"] | None:
@@ -34,6 +38,12 @@ def visibility_mask(sequence_ids: Int[Tensor, "B S"], dtype: torch.dtype) -> Flo
     else:
         seen = (sequence_ids[:, :, None] == sequence_ids[:, None, :])[:, None]
     return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, float("-inf"))
+
+
+def window_mask(position_ids: Int[Tensor, "B S"], window: int, dtype: torch.dtype) -> Float[Tensor, "B 1 S S"]:
+    """The additive mask by which a position sees `window // 2` neighbours on each side, and itself."""
+    far = (position_ids[:, None, :, None] - position_ids[:, None, None, :]).abs() > window // 2
+    return torch.zeros(far.shape, dtype=dtype, device=far.device).masked_fill_(far, float("-inf"))
 
 
 def compute_dtype(parameter: Tensor) -> torch.dtype:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ptcli.errors import ConfigError
 from ptcli.model.block import Block
-from ptcli.model.context import Context, compute_dtype, visibility_mask
+from ptcli.model.context import Context, compute_dtype, visibility_mask, window_mask
 from ptcli.model.embeddings import Embeddings
 from ptcli.model.initialization import initialize
 from ptcli.model.shape import Shape
@@ -20,8 +20,10 @@ class Encoder(nn.Module):
 
     `position`, `attention`, `ffn`, `norm` and `residual` are factories and `sharing` an object: see `ptcli.model`.
     `embedding_size`: None for embeddings as wide as the layers; a number, even an equal one, factorises them as ALBERT
-    does (arXiv:1909.11942). `type_vocab_size`: segments that are told apart, 0 for none. `size` records the named shape
-    from which a configuration took its numbers; nothing is read from it.
+    does (arXiv:1909.11942). `embedding_norm`: whether their sum is normed. `type_vocab_size`: segments that are told
+    apart, 0 for none. `task_type_vocab_size`: rows of a table of tasks (ERNIE 2.0), of which `task_type` is added
+    everywhere; 0 for none. `size` records the named shape from which a configuration took its numbers; nothing is read
+    from it.
     """
 
     bidirectional = True
@@ -41,7 +43,10 @@ class Encoder(nn.Module):
         sharing: Any,
         position: Mapping[str, Callable[..., nn.Module]] | None = None,
         embedding_size: int | None = None,
+        embedding_norm: bool = True,
         type_vocab_size: int = 2,
+        task_type_vocab_size: int = 0,
+        task_type: int = 0,
         dropout: float = 0.1,
         attention_dropout: float = 0.1,
         initializer_range: float = 0.02,
@@ -53,6 +58,12 @@ class Encoder(nn.Module):
                 raise ConfigError(f"model.{name}={value} must lie in [0, 1): it is a share of activations set to zero.")
         if type_vocab_size < 0:
             raise ConfigError(f"model.type_vocab_size={type_vocab_size} must be 0 (no segments) or more.")
+        if task_type_vocab_size < 0 or not 0 <= task_type < max(task_type_vocab_size, 1):
+            raise ConfigError(
+                f"model.task_type={task_type} is no row of model.task_type_vocab_size={task_type_vocab_size}, which "
+                f"must be 0 (no tasks) or more. Use model.task_type_vocab_size={max(task_type, 0) + 1}, or "
+                f"model.task_type=0."
+            )
         if not initializer_range > 0:
             raise ConfigError(f"model.initializer_range={initializer_range} must be above 0.")
         shape = Shape(
@@ -72,16 +83,22 @@ class Encoder(nn.Module):
             hidden_size=hidden_size,
             project=embedding_size is not None,
             type_vocab_size=type_vocab_size,
-            norm=norm,
+            norm=norm if embedding_norm else None,
             dropout=dropout,
+            task_type_vocab_size=task_type_vocab_size,
+            task_type=task_type,
         )
         self.positions = nn.ModuleDict({name: factory(shape) for name, factory in (position or {}).items()})
         plan: list[tuple[int, int]] = sharing.plan(num_layers)
 
         make_residual = partial(residual, hidden_size, norm=norm, dropout=dropout)
+        numbers = [number for number, _ in plan]
         attentions = {
-            number: {"attention": attention(shape, dropout=attention_dropout), "attention_residual": make_residual()}
-            for number in dict.fromkeys(number for number, _ in plan)
+            number: {
+                "attention": attention(shape, dropout=attention_dropout, relations=self._relations()),
+                "attention_residual": make_residual(first=number == numbers[0] and numbers.count(number) == 1),
+            }
+            for number in dict.fromkeys(numbers)
         }
         ffns = {
             number: {"ffn": ffn(shape), "ffn_residual": make_residual()}
@@ -90,6 +107,7 @@ class Encoder(nn.Module):
         distinct = list(dict.fromkeys(plan))
         self.blocks = nn.ModuleList(Block(**attentions[a], **ffns[f]) for a, f in distinct)
         self.order = tuple(distinct.index(pair) for pair in plan)
+        self.windows = tuple(b.attention.window(layer) for layer, b in enumerate(self.layers()))  # type: ignore
         ends_with_norm = any(block.attention_residual.final_norm for block in self.blocks)  # type: ignore[union-attr]
         self.final_norm = norm(hidden_size) if ends_with_norm else None
         initialize(self, std=initializer_range)
@@ -138,26 +156,59 @@ class Encoder(nn.Module):
 
         A position sees the real positions of its own example, nothing else. What stands at padding is arbitrary.
         """
+        return self.finish(self.run(self.embed(batch), self.contexts(batch)))
+
+    def embed(self, batch: Mapping[str, Shaped[Tensor, "..."]]) -> Float[Tensor, "B S H"]:
+        """What enters the first layer."""
+        positions = [position(batch["position_ids"]) for _, position in self._entering("embedding")]
+        return self.embeddings(batch["input_ids"], batch["token_type_ids"], positions)
+
+    def contexts(self, batch: Mapping[str, Shaped[Tensor, "..."]]) -> dict[int | None, Context]:
+        """What layers share, by the window that they see; None: all."""
         position_ids, sequence_ids = batch["position_ids"], batch["sequence_ids"]
         dtype = compute_dtype(self.embeddings.tokens.weight)
-        context = Context(
-            mask=_add_biases(
-                visibility_mask(sequence_ids, dtype), [p(position_ids).to(dtype) for p in self._entering("bias")]
-            ),
-            rotations=tuple(p(position_ids, dtype=dtype) for p in self._entering("query_key")),
-        )
-        hidden = self.embeddings(
-            batch["input_ids"], batch["token_type_ids"], [p(position_ids) for p in self._entering("embedding")]
-        )
-        for number in self.order:
-            hidden = self.blocks[number](hidden, context)
+        masks = [visibility_mask(sequence_ids, dtype)]
+        masks += [bias(position_ids).to(dtype) for _, bias in self._entering("bias")]
+        relations = {name: position(position_ids) for name, position in self._entering("score", "value")}
+        return {
+            window: Context(
+                mask=_total([*masks, window_mask(position_ids, window, dtype) if window is not None else None]),
+                rotations=tuple(
+                    position(position_ids, dtype=dtype, local=window is not None)
+                    for _, position in self._entering("query_key")
+                ),
+                relations=relations,
+            )
+            for window in dict.fromkeys(self.windows)
+        }
+
+    def run(
+        self,
+        hidden: Float[Tensor, "B S H"],
+        contexts: Mapping[int | None, Context],
+        *,
+        layers: range | None = None,
+        queries: Float[Tensor, "B S H"] | None = None,
+    ) -> Float[Tensor, "B S H"]:
+        """The hidden states after `layers`, all by default. `queries`: who looks at `hidden`, where not it itself."""
+        for layer in range(len(self.order)) if layers is None else layers:
+            hidden = self.blocks[self.order[layer]](hidden, contexts[self.windows[layer]], queries)
+        return hidden
+
+    def finish(self, hidden: Float[Tensor, "B S H"]) -> Float[Tensor, "B S H"]:
+        """The last layer's states as they leave the model."""
         return hidden if self.final_norm is None else self.final_norm(hidden)
 
-    def _entering(self, where: str) -> list[nn.Module]:
-        return [position for position in self.positions.values() if position.enters == where]
+    def _entering(self, *ways: str) -> list[tuple[str, nn.Module]]:
+        return [(name, position) for name, position in self.positions.items() if position.enters in ways]
+
+    def _relations(self) -> dict[str, nn.Module]:
+        return {name: position.relation() for name, position in self._entering("score", "value")}  # type: ignore
 
 
-def _add_biases(mask: Tensor | None, biases: list[Tensor]) -> Tensor | None:
-    for bias in biases:
-        mask = bias if mask is None else mask + bias
-    return mask
+def _total(masks: list[Tensor | None]) -> Tensor | None:
+    total = None
+    for mask in masks:
+        if mask is not None:
+            total = mask if total is None else total + mask
+    return total

@@ -1,4 +1,5 @@
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
@@ -7,7 +8,7 @@ from torch.nn import functional as F
 from ptcli.batch.contract import IGNORE_INDEX
 from ptcli.errors import ConfigError
 from ptcli.model.encoder import Encoder
-from ptcli.model.heads import MaskedLMHead, PairHead
+from ptcli.model.heads import EnhancedMaskDecoder, MaskedLMHead, PairHead
 from ptcli.objective.loss import Loss
 
 
@@ -16,13 +17,26 @@ class MaskedLM(nn.Module):
 
     BERT (arXiv:1810.04805). The vocabulary is computed at scored positions only: the same loss for less work.
     `pair` is what makes the pairs (its `num_labels`, 0 for none, decides whether a pair head is built); `pair_weight`
-    is the pair loss's factor in the total, 1 in BERT and ALBERT. `tie` and `transform`: see MaskedLMHead.
+    is the pair loss's factor in the total, 1 in BERT and ALBERT. `tie`, `transform`, `width`, `bias` and `dense_bias`:
+    see MaskedLMHead. `decoder_positions`: places of DeBERTa's enhanced mask decoder, None for none.
     """
 
     needs_mask = True
     needs_bidirectional = True
 
-    def __init__(self, *, model: Encoder, pair, pair_weight: float = 1.0, tie: bool = True, transform: bool = True):
+    def __init__(
+        self,
+        *,
+        model: Encoder,
+        pair,
+        pair_weight: float = 1.0,
+        tie: bool = True,
+        transform: bool = True,
+        width: int | None = None,
+        bias: bool = True,
+        dense_bias: bool = True,
+        decoder_positions: int | None = None,
+    ):
         super().__init__()
         if pair_weight <= 0:
             raise ConfigError(f"objective.pair_weight={pair_weight} must be above 0. For no pair loss, use pair=none.")
@@ -36,8 +50,18 @@ class MaskedLM(nn.Module):
             norm=model.norm_factory,
             tie=tie,
             transform=transform,
+            width=width,
+            bias=bias,
+            dense_bias=dense_bias,
             initializer_range=model.initializer_range,
         )
+        self.mask_decoder = None
+        if decoder_positions is not None:
+            self.mask_decoder = EnhancedMaskDecoder(
+                max_positions=decoder_positions,
+                hidden_size=model.hidden_size,
+                initializer_range=model.initializer_range,
+            )
         self.pair_head = None
         if pair.num_labels:
             self.pair_head = PairHead(
@@ -48,21 +72,32 @@ class MaskedLM(nn.Module):
 
     def forward(self, model: nn.Module, batch: Mapping[str, Shaped[Tensor, "..."]]) -> Loss:
         """Sums, counts and hits of a batch, as ptcli.batch.contract lays it out."""
-        hidden = model(batch).flatten(0, 1)  # (B * S, H)
+        hidden, decoded = self._states(model, batch)
         loss = Loss(sums={}, counts={}, correct={}, weights=self.weights)
-        logits = self._masked_lm_logits(model, hidden, batch["label_positions"])
+        logits = self._masked_lm_logits(model, decoded, batch["label_positions"])
         _score(loss, "masked_lm", logits, batch["labels"], batch["label_positions"])
         if self.pair_head is not None:
-            logits = self.pair_head(hidden.index_select(0, batch["pair_positions"]))
+            logits = self.pair_head(hidden().flatten(0, 1).index_select(0, batch["pair_positions"]))
             _score(loss, "pair", logits, batch["pair_labels"], batch["pair_positions"])
         return loss
 
     def predict(self, model: nn.Module, batch: Mapping[str, Shaped[Tensor, "..."]]) -> Float[Tensor, "N V"]:
         """Logits over the vocabulary at batch["label_positions"], in their order."""
-        return self._masked_lm_logits(model, model(batch).flatten(0, 1), batch["label_positions"])
+        return self._masked_lm_logits(model, self._states(model, batch)[1], batch["label_positions"])
 
-    def _masked_lm_logits(self, model, hidden: Float[Tensor, "T H"], positions: Int[Tensor, " N"]):
-        return self.masked_lm_head(hidden.index_select(0, positions), model.embeddings.tokens.weight)
+    def _states(self, model, batch) -> tuple[Callable[[], Tensor], Tensor]:
+        """The model's hidden states, computed when asked for, and those that tokens are predicted from, (B, S, H)."""
+        if self.mask_decoder is None:
+            hidden = model(batch)
+            return lambda: hidden, hidden
+        contexts, last = model.contexts(batch), len(model.order) - 1
+        before = model.run(model.embed(batch), contexts, layers=range(last))
+        last_layer = partial(model.run, contexts=contexts, layers=range(last, last + 1))
+        decoded = self.mask_decoder(before, batch["position_ids"], lambda seen, q: last_layer(seen, queries=q))
+        return lambda: model.finish(last_layer(before)), model.finish(decoded)
+
+    def _masked_lm_logits(self, model, states: Float[Tensor, "B S H"], positions: Int[Tensor, " N"]):
+        return self.masked_lm_head(states.flatten(0, 1).index_select(0, positions), model.embeddings.tokens.weight)
 
 
 def _score(loss: Loss, part: str, logits: Tensor, labels: Tensor, positions: Tensor) -> None:
@@ -72,4 +107,5 @@ def _score(loss: Loss, part: str, logits: Tensor, labels: Tensor, positions: Ten
     loss.sums[part] = losses.sum()
     loss.positions[part] = losses.detach()
     loss.counts[part] = (targets != IGNORE_INDEX).sum()
-    loss.correct[part] = (logits.detach().argmax(-1) == targets).sum()
+    loss.hits[part] = logits.detach().argmax(-1) == targets
+    loss.correct[part] = loss.hits[part].sum()

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptcli.model.context import compute_dtype, visibility_mask
+from ptcli.model.context import compute_dtype, visibility_mask, window_mask
 
 
 def seen(mask):
@@ -48,3 +48,24 @@ def test_compute_dtype_follows_autocast():
     with torch.autocast("cpu", torch.bfloat16):
         assert compute_dtype(weight) is torch.bfloat16
     assert compute_dtype(torch.zeros(1, device="meta")) is torch.float32
+
+
+def test_a_window_reaches_half_its_size_on_each_side():
+    mask = window_mask(torch.tensor([[0, 1, 2, 3, 4]]), 4, torch.float32)
+    assert seen(mask)[0, 0].int().tolist() == [
+        [1, 1, 1, 0, 0],
+        [1, 1, 1, 1, 0],
+        [1, 1, 1, 1, 1],
+        [0, 1, 1, 1, 1],
+        [0, 0, 1, 1, 1],
+    ]
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4))
+def test_no_query_is_left_without_a_key_by_a_window(ids):
+    sequence_ids = torch.tensor(ids).sort(-1, descending=True).values  # as rows are laid out: padding last
+    first = (sequence_ids[:, :, None] == sequence_ids[:, None, :]).int().argmax(-1)
+    position_ids = torch.where(sequence_ids > 0, torch.arange(6) - first, 0)
+    mask = visibility_mask(sequence_ids, torch.float32)
+    within = window_mask(position_ids, 2, torch.float32)
+    assert seen(within if mask is None else within + mask).any(-1).all()

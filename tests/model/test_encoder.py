@@ -7,11 +7,25 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from ptcli.errors import ConfigError
+from ptcli.model.attention.full import FullAttention
+from ptcli.model.attention.sliding import SlidingAttention
+from ptcli.model.ffn.geglu import GegluFeedForward
+from ptcli.model.ffn.grouped import GroupedFeedForward
+from ptcli.model.ffn.relu import ReluFeedForward
+from ptcli.model.ffn.swiglu import SwigluFeedForward
+from ptcli.model.position.alibi import AlibiPositions
+from ptcli.model.position.disentangled import DisentangledPositions
 from ptcli.model.position.learned import LearnedPositions
+from ptcli.model.position.nezha import NezhaPositions
 from ptcli.model.position.rotary import RotaryPositions
+from ptcli.model.position.scaled_sinusoidal import ScaledSinusoidalPositions
+from ptcli.model.position.shaw import ShawPositions
 from ptcli.model.position.sinusoidal import SinusoidalPositions
+from ptcli.model.position.t5 import T5Positions
+from ptcli.model.position.transformer_xl import TransformerXLPositions
 from ptcli.model.residual.post import PostNorm
 from ptcli.model.residual.pre import PreNorm
+from ptcli.model.residual.sandwich import SandwichNorm
 from ptcli.model.sharing.attention_only import AttentionSharing
 from ptcli.model.sharing.ffn_only import FeedForwardSharing
 from ptcli.model.sharing.groups import GroupSharing
@@ -23,9 +37,28 @@ POSITIONS = {
     "learned": {"learned": partial(LearnedPositions, max_positions=40)},
     "sinusoidal": {"sinusoidal": SinusoidalPositions},
     "rotary": {"rotary": RotaryPositions},
+    "scaled_sinusoidal": {"scaled_sinusoidal": ScaledSinusoidalPositions},
+    "alibi": {"alibi": AlibiPositions},
+    "t5": {"t5": T5Positions},
+    "shaw": {"shaw": ShawPositions},
+    "nezha": {"nezha": partial(NezhaPositions, max_distance=5)},
+    "transformer_xl": {"transformer_xl": TransformerXLPositions},
+    "disentangled": {"disentangled": partial(DisentangledPositions, max_distance=6, dropout=0.0)},
+    "disentangled_long": {"disentangled": partial(DisentangledPositions, dropout=0.0)},
+    "disentangled_log": {
+        "disentangled": partial(
+            DisentangledPositions, max_distance=40, num_buckets=8, share_projections=True, norm_eps=1e-7, dropout=0.0
+        )
+    },
     "learned-rotary": {"learned": partial(LearnedPositions, max_positions=40), "rotary": RotaryPositions},
+    "learned-shaw-t5": {
+        "learned": partial(LearnedPositions, max_positions=40),
+        "shaw": ShawPositions,
+        "t5": T5Positions,
+    },
     "none": None,
 }
+ATTENTIONS = {"full": FullAttention, "sliding": partial(SlidingAttention, window=4, full_every=2)}
 
 
 class DistanceBias(nn.Module):
@@ -43,11 +76,12 @@ class DistanceBias(nn.Module):
         return -(distance * self.heads[:, None, None]).float()
 
 
-@pytest.mark.parametrize("residual", [PostNorm, PreNorm])
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("residual", [PostNorm, PreNorm, SandwichNorm])
 @pytest.mark.parametrize("position", [*POSITIONS, "bias"])
-def test_packed_equals_unpacked_at_every_position(position, residual):
+def test_packed_equals_unpacked_at_every_position(position, residual, attention):
     positions = {"distance": DistanceBias} if position == "bias" else POSITIONS[position]
-    model = encoder(position=positions, residual=residual)
+    model = encoder(position=positions, residual=residual, attention=ATTENTIONS[attention])
     lengths = [[5, 9, 3], [17], [1, 1, 2, 8]]
     packed = random_rows(lengths, length=20)
     hidden = model(packed)
@@ -71,10 +105,11 @@ def test_examples_of_a_row_are_blind_to_each_other_and_not_to_themselves():
     assert (model(together) - model(changed)).abs().amax(-1)[0, :6].min() > 0
 
 
+@pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("position", POSITIONS)
 @pytest.mark.parametrize("packed", [False, True])
-def test_padding_changes_no_real_position(position, packed):
-    model = encoder(position=POSITIONS[position])
+def test_padding_changes_no_real_position(position, packed, attention):
+    model = encoder(position=POSITIONS[position], attention=ATTENTIONS[attention])
     lengths = [[4, 7], [11]] if packed else [[11], [11]]
     short, long = random_rows(lengths), random_rows(lengths, length=19)
     long["input_ids"][:, 11:] = 5  # whatever stands there
@@ -90,6 +125,44 @@ def test_rows_without_a_token_give_finite_numbers(lengths, bfloat16):
     assert hidden.isfinite().all()
     hidden.float().square().sum().backward()
     assert all(p.grad.isfinite().all() for p in model.parameters())
+
+
+@pytest.mark.parametrize("position", [name for name in POSITIONS if "learned" not in name and name != "none"])
+def test_any_length_goes_where_the_encoding_extrapolates(position):
+    model = encoder(position=POSITIONS[position], num_layers=1)
+    assert model.max_length is None
+    batch = rows([[[7] + [5] * 59]], types=False)
+    hidden = model(batch)[0]
+    assert hidden.isfinite().all()
+    assert (hidden[1:] - hidden[1]).abs().max() > 1e-4, "every place looks the same"
+    shifted = model(batch | {"position_ids": batch["position_ids"] + 3})[0]
+    (part,) = model.positions.values()
+    only_differences_count = torch.allclose(shifted, hidden, rtol=1e-4, atol=1e-4)
+    assert only_differences_count is (part.enters != "embedding")
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_every_weight_of_every_position_gets_a_gradient(position):
+    model = encoder(position=POSITIONS[position])
+    model(random_rows([[9, 8], [13]])).sin().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+    inside = [p for name, p in model.named_parameters() if "positions" in name or "relations" in name]
+    assert all(p.grad.abs().max() > 0 for p in inside)
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_autocast_computes_every_position(position):
+    model = encoder(position=POSITIONS[position], initializer_range=0.02)
+    batch = random_rows([[5, 9, 3], [12, 5]])
+    with torch.no_grad():
+        exact = model(batch)
+        with torch.autocast("cpu", torch.bfloat16):
+            evaluated = model(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        trained = model(batch)
+    trained.float().square().sum().backward()
+    assert (evaluated - exact).abs().max() < 0.05
+    assert (trained.detach() - exact).abs().max() < 0.05
 
 
 def test_positions_come_from_the_batch():
@@ -161,6 +234,28 @@ def test_shared_layers_compute_what_copies_would(sharing):
     torch.testing.assert_close(shared(batch), spread(batch), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize(
+    ("changes", "left_out"),
+    [
+        ({"ffn": ReluFeedForward}, 0),
+        ({"ffn": GegluFeedForward}, 0),
+        ({"ffn": SwigluFeedForward}, 0),
+        ({"ffn": GroupedFeedForward}, 0),
+        ({"position": {"shaw": ShawPositions}}, 0),
+        ({"position": {"nezha": NezhaPositions}}, 0),
+        ({"position": POSITIONS["disentangled_long"]}, 2 * 2 * 2 * 24 * 32 * 32),
+        ({"position": {"transformer_xl": TransformerXLPositions}}, 2 * 2 * 23 * 32 * 32),
+    ],
+    ids=["relu", "geglu", "swiglu", "grouped", "shaw", "nezha", "disentangled", "transformer_xl"],
+)
+def test_flops_of_every_part_are_those_that_torch_counts(changes, left_out):
+    """`left_out`: projections of tables of distances, once a batch and layer."""
+    model = encoder(**changes)
+    with FlopCounterMode(display=False) as counter, torch.autocast("cpu", torch.bfloat16):
+        model(random_rows([[12], [12]]))
+    assert counter.get_total_flops() - left_out == pytest.approx(24 * model.flops_per_token(12), rel=0.01)
+
+
 @pytest.mark.parametrize("embedding_size", [None, 16])
 @pytest.mark.parametrize("sharing", SHARINGS)
 def test_flops_are_those_that_torch_counts(sharing, embedding_size):
@@ -212,6 +307,24 @@ def test_max_length_is_the_positions_own():
     assert encoder(position=POSITIONS["rotary"]).max_length is None
 
 
+def test_task_types_add_the_row_of_this_training():
+    model = encoder(task_type_vocab_size=3, task_type=1)
+    batch = random_rows([[8]])
+    before = model(batch)
+    with torch.no_grad():
+        model.embeddings.task_types.weight[2] += 1
+    assert torch.equal(model(batch), before)
+    with torch.no_grad():
+        model.embeddings.task_types.weight[1] += torch.linspace(-1, 1, 32)
+    assert not torch.allclose(model(batch), before)
+
+
+def test_without_a_norm_over_the_embeddings():
+    bare, normed = encoder(embedding_norm=False, residual=PreNorm), encoder(residual=PreNorm)
+    assert "embeddings.norm.weight" not in bare.state_dict()
+    assert "embeddings.norm.weight" in normed.state_dict()
+
+
 def test_without_segments():
     model = encoder(type_vocab_size=0)
     batch = random_rows([[8]])
@@ -235,6 +348,8 @@ def test_final_norm_belongs_to_pre_norm():
         ({"dropout": 1.0}, r"model.dropout=1.0 must lie in \[0, 1\)"),
         ({"attention_dropout": -0.1}, "model.attention_dropout"),
         ({"type_vocab_size": -1}, "model.type_vocab_size"),
+        ({"task_type": 1}, "model.task_type=1 is no row of model.task_type_vocab_size=0.*Use"),
+        ({"task_type_vocab_size": -1}, "task_type_vocab_size=-1"),
         ({"initializer_range": 0.0}, "model.initializer_range"),
         ({"sharing": GroupSharing(num_groups=3), "num_layers": 4}, "num_groups=3 does not divide.*Use one of 1, 2, 4"),
         ({"hidden_size": 12, "position": {"rotary": RotaryPositions}}, "heads are 3 wide"),

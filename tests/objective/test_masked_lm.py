@@ -1,12 +1,18 @@
+from functools import partial
+
 import pytest
 import torch
 from torch.nn import functional as F
 
 from ptcli.batch.contract import IGNORE_INDEX
 from ptcli.errors import ConfigError
+from ptcli.model.position.disentangled import DisentangledPositions
+from ptcli.model.residual.post import PostNorm
+from ptcli.model.residual.pre import PreNorm
+from ptcli.model.residual.sandwich import SandwichNorm
 from ptcli.objective.masked_lm import MaskedLM
 
-from ..model.build import NO_PAIR, PAIR, Together, encoder, random_rows, scored
+from ..model.build import NO_PAIR, PAIR, Together, encoder, random_rows, rows, scored
 
 
 def together(pair=PAIR, **changes):
@@ -129,3 +135,62 @@ def test_weights_and_denominators():
 def test_a_pair_weight_that_switches_the_loss_off_is_refused():
     with pytest.raises(ConfigError, match="use pair=none"):
         together(pair_weight=0.0)
+
+
+DEBERTA = {"position": {"disentangled": partial(DisentangledPositions, dropout=0.0)}, "type_vocab_size": 0}
+
+
+def enhanced(pair=NO_PAIR, **changes):
+    model = encoder(**(DEBERTA | changes))
+    return Together(model, MaskedLM(model=model, pair=pair, decoder_positions=40))
+
+
+@pytest.mark.parametrize("residual", [PostNorm, PreNorm, SandwichNorm])
+def test_the_mask_decoder_is_the_last_layer_with_queries_of_its_own(residual):
+    whole, batch = enhanced(residual=residual), scored(random_rows([[9, 4], [12]]))
+    model, table = whole.model, whole.objective.mask_decoder.table.weight
+    context = model.contexts(batch)[None]
+    before = model.blocks[0](model.embed(batch), context)
+    queries, last = before + table[batch["position_ids"]], model.blocks[1]
+    for _ in range(2):
+        queries = last(before, context, queries)
+    states = model.finish(queries).flatten(0, 1)[batch["label_positions"]]
+    wanted = whole.objective.masked_lm_head(states, model.embeddings.tokens.weight)
+    torch.testing.assert_close(whole.objective.predict(model, batch), wanted)
+
+
+@pytest.mark.parametrize("residual", [PostNorm, PreNorm, SandwichNorm])
+def test_queries_that_are_the_hidden_states_change_nothing(residual):
+    model, batch = encoder(residual=residual, **DEBERTA), random_rows([[9, 4], [12]])
+    contexts = model.contexts(batch)
+    once = model.run(model.embed(batch), contexts, layers=range(1))
+    twice = model.run(once, contexts, layers=range(1, 2))
+    torch.testing.assert_close(model.run(once, contexts, layers=range(1, 2), queries=once), twice)
+
+
+def test_places_of_the_mask_decoder_reach_the_predictions_and_nothing_else():
+    whole, batch = enhanced(PAIR), scored(random_rows([[9, 4], [12]]))
+    hidden, logits, loss = whole.model(batch), whole.objective.predict(whole.model, batch), whole(batch)
+    with torch.no_grad():
+        whole.objective.mask_decoder.table.weight.zero_()
+    assert not torch.allclose(whole.objective.predict(whole.model, batch), logits)
+    assert torch.equal(whole.model(batch), hidden)
+    torch.testing.assert_close(whole(batch).sums["pair"], loss.sums["pair"])
+    assert whole(batch).sums["masked_lm"] != loss.sums["masked_lm"]
+
+
+def test_the_mask_decoder_packs_and_trains():
+    whole = enhanced()
+    packed = scored(random_rows([[9, 4]]))
+    logits = whole.objective.predict(whole.model, packed)
+    at = 0
+    for stretch in (slice(0, 9), slice(9, 13)):
+        alone = rows([[packed["input_ids"][0, stretch].tolist()]], types=False)
+        inside = [int(p) - stretch.start for p in packed["label_positions"] if stretch.start <= p < stretch.stop]
+        alone["label_positions"] = torch.tensor(inside)
+        found = whole.objective.predict(whole.model, alone)
+        torch.testing.assert_close(found, logits[at : at + len(inside)], rtol=1e-5, atol=1e-5)
+        at += len(inside)
+    assert at == len(logits) > 2
+    whole(packed).sums["masked_lm"].backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in whole.parameters())

@@ -1,3 +1,5 @@
+from collections.abc import Mapping
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -12,22 +14,77 @@ class FullAttention(nn.Module):
     arXiv:1706.03762), scores divided by the square root of the head size.
 
     Queries, keys and values come from one product: rows [0, H) of `qkv` are the queries', then the keys', the values'.
+    `relations`: what positions that enter as "score" or "value" own in this layer, by name. `key_bias`: where there are
+    biases, whether keys have one (DeBERTa: no).
     """
 
-    accepts = frozenset({"query_key", "bias"})
+    accepts = frozenset({"query_key", "bias", "score", "value"})
     causal = False
     isolates = True
 
-    def __init__(self, shape: Shape, *, dropout: float, bias: bool = True):
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        dropout: float,
+        relations: Mapping[str, nn.Module] | None = None,
+        bias: bool = True,
+        key_bias: bool = True,
+    ):
         super().__init__()
         self.num_heads, self.head_size = shape.num_heads, shape.head_size
-        self.qkv = nn.Linear(shape.hidden_size, 3 * shape.hidden_size, bias=bias)
+        self.qkv = nn.Linear(shape.hidden_size, 3 * shape.hidden_size, bias=bias and key_bias)
+        self.query_value_bias = None if key_bias or not bias else nn.Parameter(torch.zeros(2, shape.hidden_size))
         self.output = nn.Linear(shape.hidden_size, shape.hidden_size, bias=bias)
         self.dropout = dropout
+        self.relations = nn.ModuleDict(relations or {})
+        parts = list(self.relations.values())
+        self.scale = (self.head_size * (1 + sum(part.extra_scores for part in parts))) ** -0.5  # type: ignore[misc]
+        self.content = all(part.content for part in parts)
+        self.into_values = tuple(name for name, part in self.relations.items() if part.changes_values)
 
-    def forward(self, hidden: Float[Tensor, "B S H"], context: Context) -> Float[Tensor, "B S H"]:
-        """What each position gathers, before the residual connection."""
-        qkv = self.qkv(hidden).unflatten(-1, (3, self.num_heads, self.head_size))  # (B, S, 3, h, d_h)
+    def window(self, layer: int) -> int | None:
+        """How many places the layer that runs at this place of the stack sees around each; None: all."""
+        return None
+
+    def forward(
+        self, hidden: Float[Tensor, "B S H"], context: Context, queries: Float[Tensor, "B S H"] | None = None
+    ) -> Float[Tensor, "B S H"]:
+        """What each position gathers, before the residual connection. `queries`: who looks, if not `hidden`."""
+        query, key, value = self._heads(hidden, context, queries)  # (B, h, S, d_h) each
+        added = context.mask
+        for name, relation in self.relations.items():
+            scores = relation(query * self.scale, key, context.relations[name], scale=self.scale, project=self._project)
+            added = scores if added is None else added + scores
+        if added is not None:
+            added = added.to(query.dtype)
+        dropout = self.dropout if self.training else 0.0
+        if self.into_values or not self.content or _products_are_faster(query, dropout):
+            gathered = self._by_products(query, key, value, added, context, dropout)
+        else:
+            gathered = F.scaled_dot_product_attention(
+                query, key, value, attn_mask=added, dropout_p=dropout, scale=self.scale
+            )
+        return self.output(gathered.transpose(1, 2).flatten(2))
+
+    def flops_per_token(self, length: int) -> int:
+        """Floating-point operations of a forward pass for each token of a row of `length`, 2 a multiply-add."""
+        hidden_size = self.num_heads * self.head_size
+        relations = sum(relation.flops_per_token(length) for relation in self.relations.values())  # type: ignore
+        return 2 * (4 * hidden_size**2 + (1 + self.content) * length * hidden_size) + self.num_heads * relations
+
+    def _project(self, hidden: Float[Tensor, "... H"]) -> Float[Tensor, "... W"]:
+        """Queries, keys and values one behind the other."""
+        if self.query_value_bias is None:
+            return self.qkv(hidden)
+        query, value = self.query_value_bias
+        return F.linear(hidden, self.qkv.weight, torch.cat((query, torch.zeros_like(query), value)))
+
+    def _heads(self, hidden: Tensor, context: Context, queries: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        qkv = self._project(hidden).unflatten(-1, (3, self.num_heads, self.head_size))  # (B, S, 3, h, d_h)
+        if queries is not None:
+            looking = self._project(queries).unflatten(-1, (3, self.num_heads, self.head_size))
+            qkv = torch.cat((looking[:, :, :1], qkv[:, :, 1:]), 2)
         if context.rotations:
             query_key, value = qkv.split((2, 1), dim=2)  # not slices: their gradients would each fill a whole tensor
             for rotate in context.rotations:
@@ -35,22 +92,26 @@ class FullAttention(nn.Module):
             query, key, value = *query_key.unbind(2), value.squeeze(2)
         else:
             query, key, value = qkv.unbind(2)
-        query, key, value = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)  # (B, h, S, d_h)
-        dropout = self.dropout if self.training else 0.0
-        if _products_are_faster(query, dropout):
-            scores = (query * self.head_size**-0.5) @ key.transpose(2, 3)  # (B, h, S, S)
-            if context.mask is not None:
-                scores = scores + context.mask
-            probabilities = scores.softmax(-1)
-            gathered = (F.dropout(probabilities, dropout) if dropout else probabilities) @ value
-        else:
-            gathered = F.scaled_dot_product_attention(query, key, value, attn_mask=context.mask, dropout_p=dropout)
-        return self.output(gathered.transpose(1, 2).flatten(2))
+        return query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
 
-    def flops_per_token(self, length: int) -> int:
-        """Floating-point operations of a forward pass for each token of a row of `length`, 2 a multiply-add."""
-        hidden_size = self.num_heads * self.head_size
-        return 2 * (4 * hidden_size**2 + 2 * length * hidden_size)
+    def _by_products(
+        self, query: Tensor, key: Tensor, value: Tensor, added: Tensor | None, context: Context, dropout: float
+    ) -> Float[Tensor, "B h S d"]:
+        """The plain way, on which the probabilities exist."""
+        if self.content:
+            scores = (query * self.scale) @ key.transpose(2, 3)  # (B, h, S, S)
+            scores = scores if added is None else scores + added
+        else:
+            assert added is not None
+            scores = added
+        probabilities = scores.softmax(-1)
+        if dropout:
+            probabilities = F.dropout(probabilities, dropout)
+        gathered = probabilities @ value
+        for name in self.into_values:
+            relation: nn.Module = self.relations[name]
+            gathered = gathered + relation.gather(probabilities, context.relations[name])  # type: ignore[operator]
+        return gathered
 
 
 def _products_are_faster(query: Tensor, dropout: float) -> bool:

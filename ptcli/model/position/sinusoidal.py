@@ -1,8 +1,8 @@
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ptcli.errors import ConfigError
+from ptcli.model.distances import waves
 from ptcli.model.shape import Shape
 
 
@@ -25,6 +25,4 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, position_ids: Int[Tensor, "B S"]) -> Float[Tensor, "B S E"]:
         """What is added to the token embeddings, float32."""
-        exponents = torch.arange(0, self.size, 2, device=position_ids.device, dtype=torch.float32) / self.size
-        angles = position_ids.unsqueeze(-1).float() * self.base**-exponents  # (B, S, E / 2), rounded up
-        return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(2)[..., : self.size]
+        return waves(position_ids, self.size, base=self.base)

@@ -11,10 +11,14 @@ class PostNorm(nn.Module):
 
     final_norm = False
 
-    def __init__(self, size: int, *, norm: Callable[[int], nn.Module], dropout: float):
+    def __init__(self, size: int, *, norm: Callable[[int], nn.Module], dropout: float, first: bool = False):
         super().__init__()
         self.norm = norm(size)
         self.dropout = dropout_of(dropout)
+
+    def enter(self, hidden: Float[Tensor, "B S H"]) -> Float[Tensor, "B S H"]:
+        """What the sub-layer sees."""
+        return hidden
 
     def forward(self, hidden: Float[Tensor, "B S H"], sublayer: Callable[..., Tensor], *args) -> Float[Tensor, "B S H"]:
         """The hidden states after `sublayer(hidden, *args)` and its residual connection."""

@@ -58,3 +58,19 @@ def test_dropout_keeps_the_mean():
 
 def test_without_biases():
     assert {name for name, _ in attention(bias=False).named_parameters()} == {"qkv.weight", "output.weight"}
+
+
+def test_keys_without_a_bias():
+    module, hidden = FullAttention(SHAPE, dropout=0.0, key_bias=False), torch.randn(2, 9, 32)
+    assert "qkv.bias" not in module.state_dict()
+    same = attention()
+    with torch.no_grad():
+        module.query_value_bias.copy_(torch.randn(2, 32))
+        same.load_state_dict(module.state_dict(), strict=False)
+        query, value = module.query_value_bias
+        same.qkv.bias.copy_(torch.cat((query, torch.zeros(32), value)))
+    torch.testing.assert_close(module(hidden, Context(None)), same(hidden, Context(None)))
+    assert set(FullAttention(SHAPE, dropout=0.0, bias=False, key_bias=False).state_dict()) == {
+        "qkv.weight",
+        "output.weight",
+    }

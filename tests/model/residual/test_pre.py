@@ -15,3 +15,13 @@ def test_dropout_falls_on_the_sublayer_only():
     residual, hidden = PreNorm(8, norm=lambda _: torch.nn.Identity(), dropout=0.99), torch.ones(1, 500, 8)
     out = residual(hidden, torch.zeros_like)
     assert torch.equal(out, hidden)
+
+
+def test_the_first_norm_can_be_left_out():
+    hidden = torch.randn(2, 5, 8)
+    settings = {"norm": LayerNorm, "dropout": 0.0}
+    left_out = PreNorm(8, first=True, skip_first=True, **settings)
+    torch.testing.assert_close(left_out(hidden, lambda x: 2 * x), 3 * hidden)
+    assert not list(left_out.parameters())
+    for other in (PreNorm(8, first=True, **settings), PreNorm(8, skip_first=True, **settings)):
+        assert torch.equal(other(hidden, lambda x: 2 * x), PreNorm(8, **settings)(hidden, lambda x: 2 * x))
