@@ -42,6 +42,7 @@ format: $(STAMP)  ## format the code and mend what the linter can
 docs: $(STAMP)  ## regenerate the tables in README.md and docs/
 	$(BIN)/python -m ptcli.config.tables README.md
 	$(BIN)/python -m ptcli.config.combinations
+	$(BIN)/python -m ptcli.command.models docs/models.md
 
 clean:  ## remove what make and the tests made (never runs/)
 	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis

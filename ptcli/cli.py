@@ -37,8 +37,22 @@ COMMANDS = (
     Command(
         "prepare",
         "tokenise a corpus and store it, as pretrain would",
-        "pretrain",
-        examples=("ptcli prepare corpus=text corpus.path=books/ tokenizer.vocab_size=8192",),
+        "prepare",
+        examples=(
+            "ptcli prepare corpus=text corpus.path=books/ prepare.workers=8          in eight processes",
+            "ptcli prepare corpus=text corpus.path=books/ prepare.shard=3/64       one of 64 jobs",
+        ),
+    ),
+    Command(
+        "view",
+        "show rows as training will be fed them, and measure what the mask does",
+        "view",
+        examples=(
+            "ptcli view mask=span                                    rows and figures in the terminal",
+            "ptcli view mask=span show=0 examples=10000              figures alone",
+            "ptcli view compare=[token,whole_word,span]              the same rows under several masks",
+            "ptcli view mask=span format=html output=view.html       a page for the browser",
+        ),
     ),
     Command(
         "check",
@@ -61,6 +75,15 @@ COMMANDS = (
         "fill",
         words="the sentence",
         examples=('ptcli fill checkpoint=runs/NAME "Paris is the [MASK] of France."',),
+    ),
+    Command(
+        "export",
+        "write a model for transformers or for ONNX, and check that it gives the same numbers",
+        "export",
+        examples=(
+            "ptcli export checkpoint=runs/NAME output=my-bert               a folder that transformers loads",
+            "ptcli export checkpoint=runs/NAME format=onnx output=my-onnx   model.onnx for onnxruntime",
+        ),
     ),
     Command(
         "options",
@@ -117,6 +140,10 @@ def _main(words: list[str]) -> int:
     from ptcli.config.run import run
 
     overrides, positional = _positional(command, rest)
+    if any(word.startswith("checkpoint=") for word in overrides) and command.root in ("pretrain", "prepare", "view"):
+        from ptcli.command.start import implied
+
+        overrides = [*implied(overrides), *overrides]
     return run(command.name, overrides, root=command.root, positional=positional)
 
 

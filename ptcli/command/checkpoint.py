@@ -1,37 +1,66 @@
-"""Finding and loading what a run left behind: for evaluate, fill, and for training that starts from it."""
+"""Finding and loading models that exist already: what a run left behind, or a folder of transformers'."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from omegaconf import DictConfig
 
+from ptcli.command.masking import Learnt
 from ptcli.config.identity import read
 from ptcli.errors import CheckpointError, ConfigError
+from ptcli.interop.folder import HuggingFaceFolder, is_hugging_face, open_folder
+from ptcli.interop.hub import download, looks_like_a_name
+from ptcli.tokenizer.known import find_known
 from ptcli.tokenizer.tokenizer import Tokenizer
-from ptcli.trainer.weights import WEIGHTS, load_weights, named_tensors, read_tensors
+from ptcli.trainer.weights import WEIGHTS, load_weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Saved:
-    """A model that was read. `step` is a TrainingStep in evaluation mode; `counts` the training text's token counts."""
+class Model:
+    """A model that was read. `step` is a TrainingStep in evaluation mode; `missing`: tensors that no file held."""
 
     folder: Path
     config: DictConfig
     tokenizer: Tokenizer
     step: Any
-    counts: np.ndarray
     remarks: list[str]
+    missing: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Saved(Model):
+    """The model of a run. `counts`: the training text's token counts.
+
+    `learnt`: all that masks know of the training text (ptcli/command/masking.py).
+    """
+
+    counts: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    learnt: Learnt = field(default_factory=dict)
+
+
+def find_folder(checkpoint: str) -> Path:
+    """The folder that `checkpoint` names: one of this machine, or of the hub's cache, where it is fetched to.
+
+    ConfigError where there is none.
+    """
+    path = Path(checkpoint).expanduser()
+    if path.exists():
+        return path
+    if looks_like_a_name(checkpoint):
+        return download(checkpoint)
+    near = sorted(p.name for p in path.parent.iterdir() if p.is_dir()) if path.parent.is_dir() else []
+    held = f" {path.parent} holds {', '.join(near[:8])}{', ...' if len(near) > 8 else ''}." if near else ""
+    raise ConfigError(f"checkpoint={checkpoint}: there is no such folder.{held}")
 
 
 def find_model(checkpoint: str) -> Path:
-    """The folder with model.safetensors: a run's `model/`, or `checkpoint` itself. ConfigError where there is none."""
-    path = Path(checkpoint).expanduser()
-    if not path.exists():
-        near = sorted(p.name for p in path.parent.iterdir() if p.is_dir()) if path.parent.is_dir() else []
-        held = f" {path.parent} holds {', '.join(near[:8])}{', ...' if len(near) > 8 else ''}." if near else ""
-        raise ConfigError(f"checkpoint={checkpoint}: there is no such folder.{held}")
+    """The folder with a run's model: its `model/`, or `checkpoint` itself. ConfigError where there is none."""
+    path = find_folder(checkpoint)
     for folder in (path / "model", path):
         if (folder / WEIGHTS).is_file() and (folder / "config.yaml").is_file():
             return folder
@@ -40,7 +69,18 @@ def find_model(checkpoint: str) -> Path:
             f"checkpoint={checkpoint}: this run has not ended yet, so there is no {path / 'model'}. "
             "Let it go on, or end it with Ctrl-C, which writes its model."
         )
-    raise ConfigError(f"checkpoint={checkpoint}: no run folder (it has no model/{WEIGHTS}).")
+    if is_hugging_face(path):
+        raise ConfigError(
+            f"checkpoint={checkpoint} is a model of transformers', which does not hold what this command needs of the "
+            "text that it was trained on. Train it on: ptcli pretrain checkpoint=..., and give that run."
+        )
+    raise ConfigError(f"checkpoint={checkpoint}: no run folder (no model/{WEIGHTS}), and none of transformers'.")
+
+
+def find_hugging_face(checkpoint: str) -> HuggingFaceFolder | None:
+    """The folder of transformers' that `checkpoint` names; None where it is a run's."""
+    path = find_folder(checkpoint)
+    return open_folder(path) if is_hugging_face(path) else None
 
 
 def load(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> Saved:
@@ -56,45 +96,63 @@ def load(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> Saved:
     step.eval()
     try:
         counts = np.load(folder / "token_counts.npy", allow_pickle=False)
+        learnt = {path.stem: np.load(path, allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{folder / 'token_counts.npy'} cannot be read: {error}") from error
-    return Saved(folder, config, tokenizer, step, counts, remarks)
+        raise CheckpointError(f"{folder / 'token_counts.npy'} (or another array) cannot be read: {error}") from error
+    return Saved(folder, config, tokenizer, step, remarks, counts=counts, learnt=learnt)
 
 
-def start_from(checkpoint: str, step: Any, tokenizer: Tokenizer) -> list[str]:
-    """Load the weights of another run into `step`; what of it starts random, and what is not used, one line each.
+def load_any(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> Model:
+    """Read a run's model, or one of transformers'."""
+    there = find_hugging_face(checkpoint)
+    return load(checkpoint, plugins=plugins) if there is None else _load_hugging_face(there)
 
-    The model must fit whole; heads that the other run did not have start random. Raises CheckpointError where shapes
-    or the tokenizer differ.
+
+def _load_hugging_face(there: HuggingFaceFolder) -> Model:
+    from ptcli.command.assemble import make_model, part
+    from ptcli.config.compose import compose
+
+    longest = there.config["max_position_embeddings"]
+    config = compose("pretrain", [*there.overrides, f"max_length={longest}"]).config
+    tokenizer = find_known(str(there.path), key="checkpoint").load()
+    step = make_model(config, tokenizer.vocabulary.size, part(config, "pair"))
+    ours, unused = tensors_of(there, step)
+    missing = sorted(set(step.state_dict()) - set(ours))
+    if misfits := [name for name in missing if name.startswith("model.")]:
+        raise CheckpointError(f"{there.path} lacks {', '.join(misfits[:6])}.")
+    cut = fit_vocabulary(ours, size=tokenizer.vocabulary.size)
+    step.load_state_dict(ours, strict=False)
+    step.eval()
+    remarks = [*cut, *([f"not used of {there.path}: {', '.join(unused)}"] if unused else [])]
+    return Model(there.path, config, tokenizer, step, remarks, missing)
+
+
+def tensors_of(there: HuggingFaceFolder, step: Any) -> "tuple[dict[str, Tensor], list[str]]":
+    """The folder's weights under the names of `step`, and those that it has no place for."""
+    from ptcli.interop.weights import to_ours
+
+    family, config = there.family, there.config
+    entries = [*family.body(config, order=step.model.order), *family.masked_lm_head(config)]
+    if getattr(step.objective, "pair_head", None) is not None:
+        entries += [*family.pooler(), *family.pair_classifier()]
+    read = to_ours(there.tensors(), entries)
+    return read.tensors, read.unused
+
+
+def fit_vocabulary(tensors: "dict[str, Tensor]", *, size: int) -> list[str]:
+    """Cut rows above the tokenizer's `size` ids, which no text reaches, off the tables; a remark where there are any.
+
+    CheckpointError where there are fewer rows than ids.
     """
-    import torch
+    rows = tensors[TOKENS].shape[0] if TOKENS in tensors else size  # where they are missing, that is told elsewhere
+    if rows < size:
+        raise CheckpointError(f"the tokenizer has {size:,} ids, but the checkpoint only {rows:,} embeddings.")
+    for name in VOCABULARY_TENSORS:
+        if name in tensors:
+            tensors[name] = tensors[name][:size]
+    return [f"{rows - size:,} rows of its embeddings, which the tokenizer has no ids for, are cut off"] * (rows > size)
 
-    folder = find_model(checkpoint)
-    if Tokenizer.load(folder / "tokenizer").hash != tokenizer.hash:
-        raise ConfigError(
-            f"checkpoint={checkpoint} was trained with another tokenizer, so its embeddings mean other tokens. "
-            f"Use its own: tokenizer=pretrained tokenizer.path={folder / 'tokenizer'}"
-        )
-    saved, ties = read_tensors(folder / WEIGHTS)
-    saved = saved | {name: saved[first] for name, first in ties.items()}
-    tensors, _ = named_tensors(step)
-    misfits = [
-        f"{name} {tuple(saved[name].shape) if name in saved else 'absent'} for {tuple(tensor.shape)}"
-        for name, tensor in tensors.items()
-        if (name.startswith("model.") and name not in saved) or (name in saved and saved[name].shape != tensor.shape)
-    ]
-    if misfits:
-        raise CheckpointError(
-            f"checkpoint={checkpoint} does not fit this model: {', '.join(misfits[:6])}. "
-            f"Its own settings are in {folder / 'config.yaml'}."
-        )
-    with torch.no_grad():
-        for name, tensor in tensors.items():
-            if name in saved:
-                tensor.copy_(saved[name])
-    random, unused = sorted(set(tensors) - set(saved)), sorted(set(saved) - set(step.state_dict()))
-    return [
-        f"weights: {len(tensors) - len(random)} tensors from {folder}",
-        *([f"starting random, since {checkpoint} has none: {', '.join(random)}"] if random else []),
-        *([f"not used of {checkpoint}: {', '.join(unused)}"] if unused else []),
-    ]
+
+TOKENS = "model.embeddings.tokens.weight"
+VOCABULARY_TENSORS = (TOKENS, "objective.masked_lm_head.bias", "objective.masked_lm_head.decoder.weight")
+"""Those with a row for each id."""

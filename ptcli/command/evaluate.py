@@ -1,7 +1,10 @@
 """`ptcli evaluate`: a model on the documents that its run held out, or on any other text."""
 
 import logging
+import re
+from collections.abc import Iterator
 
+import numpy as np
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
@@ -9,14 +12,19 @@ from rich.table import Table
 from ptcli.command.assemble import make_data, make_evaluation, part, prepare_text
 from ptcli.command.checkpoint import load
 from ptcli.config.context import Context
+from ptcli.evaluation.held_out import Measured, metrics_of, ratio
+from ptcli.evaluation.intervals import interval
+from ptcli.evaluation.scored import groups
 
 log = logging.getLogger(__name__)
 
 _MEANINGS = {
-    "eval/masked_lm_loss": "fixed mask (15 %, always [MASK]), nats",
+    "eval/masked_lm_loss": "fixed mask (15 %, always [MASK]), nats a token",
+    "eval/masked_lm_loss_per_character": "the same, nats a character of the scored tokens",
     "eval/masked_lm_accuracy": "fixed mask",
     "eval/unigram_loss": "always guessing the training frequencies, same positions",
-    "eval/own_mask_loss": "the training's own mask, nats",
+    "eval/own_mask_loss": "the training's own mask, nats a token",
+    "eval/own_mask_loss_per_character": "the same, nats a character of the scored tokens",
     "eval/own_mask_accuracy": "the training's own mask",
     "eval/no_context_loss": "the best without looking at any neighbour, same positions",
     "eval/difficulty": "own mask at [MASK], loss / unigram loss: 0 solved, 1 nothing learnt",
@@ -27,7 +35,7 @@ _MEANINGS = {
 
 
 def run(config: DictConfig, context: Context) -> float | None:
-    """Print the evaluation as a table; its fixed-mask loss."""
+    """Print the evaluation as two tables, all of it and by kind of position; its fixed-mask loss."""
     device = part(
         OmegaConf.create({"trainer": {"_target_": "ptcli.trainer.loop.Trainer", **config.trainer}}), "trainer"
     )
@@ -35,12 +43,12 @@ def run(config: DictConfig, context: Context) -> float | None:
     for remark in saved.remarks:
         log.info(remark)
     measured = saved.config
-    other_text = OmegaConf.select(config, "corpus.path") is not None
+    other_text = any(re.match(r"[+~]*corpus\b", word) for word in context.overrides)
     measured.eval.update({"max_length": config.eval.max_length, "tokens": config.eval.tokens, "mask": config.eval.mask})
     if other_text:
         measured.corpus = config.corpus
     store = prepare_text(measured, tokenizer=saved.tokenizer)
-    data = make_data(measured, store, saved.tokenizer.vocabulary)
+    data = make_data(measured, store, saved.tokenizer.vocabulary, saved.learnt)
     if other_text:  # nothing of it was trained on: all of it is held out
         data.held_out[:] = store.split(0.0)[0]
         log.info(f"{store.num_documents:,} documents, {sum(d.num_tokens for d in data.held_out):,} tokens")
@@ -51,10 +59,61 @@ def run(config: DictConfig, context: Context) -> float | None:
         log.info("the run held nothing out (eval.fraction=0): give other text with corpus.path=FILE")
         return None
     saved.step.to(device.device)
-    metrics = evaluation(saved.step.model, saved.step.objective, device=device.device, autocast=device.autocast)
-    table = Table("metric", "value", "what it is", box=None, pad_edge=False)
-    for name, value in metrics.items():
-        figure = f"{value:,.0f}" if name == "eval/tokens" else f"{value:.4f}"
-        table.add_row(name, figure, _MEANINGS.get(name, ""))
-    Console(highlight=False).print(table)
+    fixed, own = evaluation.measure(
+        saved.step.model, saved.step.objective, device=device.device, autocast=device.autocast
+    )
+    console = Console(highlight=False)
+    metrics = metrics_of(fixed, own)
+    console.print(_whole(metrics, fixed, own))
+    if own.losses.size:
+        console.print("\nUnder the training's own mask, by kind of scored position:")
+        console.print(_by_kind(own))
+    console.print(f"\nIntervals: 95 %, over {_num_documents(fixed):,} documents drawn anew 1,000 times.")
     return metrics.get("eval/masked_lm_loss")
+
+
+def _whole(metrics: dict[str, float], fixed: Measured, own: Measured) -> Table:
+    table = Table("metric", "value", "95 % interval", "what it is", box=None, pad_edge=False)
+    intervals = {name: _interval(*given) for name, *given in _ratios(fixed, own)}
+    for name, value in metrics.items():
+        if name in _MEANINGS:
+            figure = f"{value:,.0f}" if name == "eval/tokens" else f"{value:.4f}"
+            table.add_row(name, figure, intervals.get(name, ""), _MEANINGS[name])
+    return table
+
+
+def _ratios(fixed: Measured, own: Measured) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """Name, numerators, denominators and documents of what has an interval."""
+    for name, passed in (("masked_lm", fixed), ("own_mask", own)):
+        documents, ones = passed.scored.documents, np.ones_like(passed.losses)
+        if passed.losses.size:
+            yield f"eval/{name}_loss", passed.losses, ones, documents
+            yield f"eval/{name}_loss_per_character", passed.losses, passed.characters, documents
+            yield f"eval/{name}_accuracy", passed.hits, ones, documents
+
+
+def _by_kind(own: Measured) -> Table:
+    columns = ("kind", "positions", "share", "loss", "95 % interval", "accuracy", "unigram loss")
+    table = Table(*columns, box=None, pad_edge=False)
+    for name, members in groups(own.scored).items():
+        if number := int(members.sum()):
+            losses, ones = own.losses[members], np.ones(number)
+            table.add_row(
+                name.replace("_", " "),
+                f"{number:,}",
+                f"{number / len(members):.1%}",
+                f"{ratio(losses):.4f}",
+                _interval(losses, ones, own.scored.documents[members]),
+                f"{ratio(own.hits[members]):.4f}",
+                f"{ratio(own.unigram[members]):.4f}",
+            )
+    return table
+
+
+def _interval(values: np.ndarray, weights: np.ndarray, documents: np.ndarray) -> str:
+    found = interval(values, weights, documents)
+    return "one document" if found is None else f"{found[0]:.4f} to {found[1]:.4f}"
+
+
+def _num_documents(measured: Measured) -> int:
+    return len(np.unique(measured.scored.documents))

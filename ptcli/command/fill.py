@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ptcli.command.checkpoint import Saved, load
+from ptcli.command.checkpoint import Model, load_any
 from ptcli.config.context import Context
-from ptcli.errors import ConfigError
+from ptcli.errors import CheckpointError, ConfigError
 
 _PLACEHOLDER = "[MASK]"  # what people type, whatever the tokenizer calls it
 
@@ -21,7 +21,9 @@ def run(config: DictConfig, context: Context) -> None:
     sentences = [*([config.text] if config.text else []), *context.words]
     if not sentences:
         raise ConfigError('no sentence: ptcli fill checkpoint=RUN "Paris is the [MASK] of France."')
-    saved = load(config.checkpoint, plugins=tuple(config.plugins))
+    saved = load_any(config.checkpoint, plugins=tuple(config.plugins))
+    if saved.missing:
+        raise CheckpointError(f"{saved.folder} has no masked-LM head (it lacks {saved.missing[0]}): it cannot fill.")
     for remark in saved.remarks:
         print(remark, file=sys.stderr)
     console = Console(soft_wrap=False, highlight=False)
@@ -29,7 +31,7 @@ def run(config: DictConfig, context: Context) -> None:
         _print(console, saved, guess(saved, sentence, top=config.top, device=config.trainer.device))
 
 
-def guess(saved: Saved, sentence: str, *, top: int, device: str) -> tuple[str, list[list[tuple[str, float]]]]:
+def guess(saved: Model, sentence: str, *, top: int, device: str) -> tuple[str, list[list[tuple[str, float]]]]:
     """The sentence with its masks filled in, and for each mask the `top` (token, probability), best first."""
     import torch
 
@@ -55,7 +57,7 @@ def guess(saved: Saved, sentence: str, *, top: int, device: str) -> tuple[str, l
     return saved.tokenizer.decode(filled[len(layout.prefix) : len(filled) - len(layout.suffix)]), guesses
 
 
-def _one_row(saved: Saved, sentence: str) -> dict[str, np.ndarray]:
+def _one_row(saved: Model, sentence: str) -> dict[str, np.ndarray]:
     vocabulary = saved.tokenizer.vocabulary
     assert vocabulary.mask_token_id is not None
     text = sentence.replace(_PLACEHOLDER, saved.tokenizer.token(vocabulary.mask_token_id))
@@ -80,7 +82,7 @@ def _one_row(saved: Saved, sentence: str) -> dict[str, np.ndarray]:
     }
 
 
-def _print(console: Any, saved: Saved, result: tuple[str, list[list[tuple[str, float]]]]) -> None:
+def _print(console: Any, saved: Model, result: tuple[str, list[list[tuple[str, float]]]]) -> None:
     filled, guesses = result
     console.print(Text(filled, style="bold"))
     table = Table.grid(padding=(0, 2))

@@ -4,7 +4,6 @@ import logging
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from ptcli.command.assemble import (
@@ -18,7 +17,7 @@ from ptcli.command.assemble import (
     read_corpus,
     training_loader,
 )
-from ptcli.command.checkpoint import start_from
+from ptcli.command.start import start_from
 from ptcli.config.context import Context
 from ptcli.config.identity import dump, fingerprint, read, resolve
 from ptcli.errors import CheckpointError, ConfigError
@@ -74,12 +73,13 @@ def _train(
     store = prepare_text(config)
     tokenizer = store.tokenizer()
     data = make_data(config, store, tokenizer.vocabulary)
-    counts = training_counts(data)
+    counts = data.learnt["token_counts"]
 
     seed_everything(config.seed)
     step = make_model(config, tokenizer.vocabulary.size, data.pair)
     if config.checkpoint:
-        for remark in start_from(config.checkpoint, step, tokenizer):
+        remarks = start_from(config.checkpoint, step, tokenizer, resize_vocabulary=config.resize_vocabulary)
+        for remark in remarks:
             logger.say(remark)
     step.to(trainer.device)
 
@@ -99,7 +99,7 @@ def _train(
             step,
             config=resolve(config),
             tokenizer_folder=store.folder / "tokenizer",
-            arrays={"token_counts": counts},
+            arrays=data.learnt,
         )
 
     from ptcli.evaluation.held_out import left_plateau
@@ -125,17 +125,6 @@ def _train(
     )
     logger.say(f'the model is in {folder.model}; look at it: ptcli fill checkpoint={folder.path} "...[MASK]..."')
     return state.metrics.get("eval/masked_lm_loss")
-
-
-def training_counts(data: Data) -> np.ndarray:
-    """How often each id occurs in the training documents, int64 (V,): the store's counts less the held-out ones."""
-    counts = data.store.token_counts.copy()
-    for documents in data.held_out:
-        tokens = data.store.shards[documents.shard].tokens
-        for first, last in documents.ranges:
-            begin, end = documents.sentence_offsets[first], documents.sentence_offsets[last]
-            counts -= np.bincount(tokens[begin:end], minlength=counts.shape[0])
-    return counts
 
 
 def _refuse_another(folder: RunFolder, config: DictConfig) -> None:
@@ -200,11 +189,11 @@ def _first_lines(config: DictConfig, data: Data, step: Any, loader: Any, trainer
     counted = epoch.counts
     parameters = sum(parameter.numel() for parameter in step.parameters())
     tokens = sum(documents.num_tokens for documents in data.training)
+    fill = counted["tokens"] / (epoch.num_rows * config.max_length)
     lines = [
         f"model: {parameters:,} parameters, vocabulary {data.vocabulary.size:,}; {trainer.describe()}",
-        f"text: {tokens:,} tokens to train on; {data.store.split_remark(config.eval.fraction)}",
-        f"rows: {epoch.num_rows:,} an epoch, {counted['tokens'] / (epoch.num_rows * config.max_length):.1%} full"
-        f"{packing_remarks(counted)}",
+        f"text: {tokens:,} tokens {loader.rows_of} to train on; {data.store.split_remark(config.eval.fraction)}",
+        f"rows: {epoch.num_rows:,} {loader.rows_of}, {fill:.1%} full{packing_remarks(counted)}",
     ]
     if config.eval.fraction and config.eval.tokens < sum(d.num_tokens for d in data.held_out):
         lines.append(f"each evaluation reads {config.eval.tokens:,} of the held-out tokens (eval.tokens)")
@@ -212,8 +201,8 @@ def _first_lines(config: DictConfig, data: Data, step: Any, loader: Any, trainer
 
 
 def packing_remarks(counted: dict[str, int]) -> str:
-    """What packing dropped, skipped and labelled, as ", 12 dropped truncated, ..."; empty where there is nothing."""
-    told = {name: value for name, value in counted.items() if value and name.split("_")[0] in ("dropped", "skipped")}
+    """What packing cut, dropped, skipped and labelled, as " (12 dropped truncated, ...)"; empty where nothing is."""
+    told = {name: n for name, n in counted.items() if n and name.split("_")[0] in ("cut", "dropped", "skipped")}
     labels = {name.removeprefix("label_"): value for name, value in counted.items() if name.startswith("label_")}
     parts = [f"{value:,} {name.replace('_', ' ')}" for name, value in told.items()]
     parts += [f"{value / sum(labels.values()):.1%} {name.replace('_', ' ')}" for name, value in labels.items() if value]

@@ -106,7 +106,10 @@ def signature(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
         for p in parameters
         if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     }
-    return named, any(p.kind is p.VAR_KEYWORD for p in parameters)
+    rest = [p for p in parameters if p.kind is p.VAR_KEYWORD]
+    if rest and typing.get_origin(hints.get(rest[0].name)) is typing.Unpack:  # **settings: Unpack[a TypedDict]
+        return {**named, **typing.get_type_hints(typing.get_args(hints[rest[0].name])[0])}, False
+    return named, bool(rest)
 
 
 def _hints(target: Callable[..., Any]) -> dict[str, Any]:

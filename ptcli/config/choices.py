@@ -102,8 +102,12 @@ def root(name: str, folder: Path | None = None) -> Choice:
 
 
 def default_choices(root_name: str, folder: Path | None = None) -> dict[str, str]:
-    """What a root's defaults list chooses: group (with @package where it has one) -> choice; groups inside included."""
-    chosen: dict[str, str] = {}
+    """What a root's defaults list chooses: group (with @package where it has one) -> choice; groups inside included.
+
+    A root that begins with another one has its choices too.
+    """
+    base = root(root_name, folder).base()
+    chosen = default_choices(base.name, folder) if base else {}
     for group, name in _entries(root(root_name, folder)):
         chosen[group] = name
         choice = find(group, name, folder) if "@" not in group else None

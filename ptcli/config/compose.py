@@ -10,6 +10,7 @@ from typing import Any
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
@@ -59,12 +60,15 @@ class composer:  # noqa: N801 - a context manager, used as a function
 
     def __enter__(self) -> "composer":
         register()
+        self._outer = GlobalHydra.instance().hydra  # a command may compose more while Hydra runs it
+        GlobalHydra.instance().clear()
         self._hydra = initialize_config_dir(str(self._folder), version_base="1.3", job_name=self._command)
         self._hydra.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._hydra.__exit__(*error)
+        GlobalHydra.instance().hydra = self._outer
 
     def __call__(self, overrides: Sequence[str]) -> Composed:
         """Compose with overrides that are ready for Hydra (quoted, settled)."""

@@ -11,6 +11,10 @@ from ptcli.config.rules import RULES
 from ptcli.config.values import check_values
 from ptcli.errors import ConfigError
 
+# What a command has no use for is not imported: `ptcli prepare` stays small without torch. Its keys are typed all the
+# same, and `ptcli pretrain` checks them.
+_UNUSED = {"prepare": ("model", "objective", "optimizer", "schedule", "trainer", "logger", "recipe")}
+
 
 def check(
     config: DictConfig,
@@ -21,7 +25,7 @@ def check(
     folder: Path | None = None,
 ) -> None:
     """Nets 2 and 3 on a composed configuration. Raises ConfigError with all problems of the net that finds some."""
-    values = plain_values(config)
+    values = {key: value for key, value in plain_values(config).items() if key not in _UNUSED.get(command, ())}
     bind(values, plugins=plugins, folder=folder)
     problems = [*check_values(config, command=command), *fit(gather(values, choices, plugins=plugins, folder=folder))]
     if problems:

@@ -14,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ptcli.errors import CheckpointError, ConfigError
 
-_NOT_DEFINING = ("run", "resume", "logger", "log", "save", "budget", "sweep", "trainer.device")
+_NOT_DEFINING = ("run", "resume", "logger", "log", "save", "budget", "sweep", "prepare", "trainer.device")
 
 
 def resolve(config: DictConfig) -> dict[str, Any]:

@@ -100,9 +100,25 @@ def _annotation(target: str, parameter: str) -> ast.expr | None:
     path = Path(ptcli.__file__).resolve().parents[1] / (module.replace(".", "/") + ".py")
     if not target.startswith("ptcli.") or not path.is_file():
         return None
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    for node in body:
         if isinstance(node, ast.ClassDef) and node.name == name:
-            return _parameter_of(node, parameter)
+            return _parameter_of(node, parameter) or _unpacked(node, body, parameter)
+    return None
+
+
+def _unpacked(node: ast.ClassDef, body: list[ast.stmt], parameter: str) -> ast.expr | None:
+    """The annotation in the TypedDict of `**settings: Unpack[...]`, which the module imports by name."""
+    imported = {
+        alias.name: f"{item.module}.{alias.name}"
+        for item in body
+        if isinstance(item, ast.ImportFrom)
+        for alias in item.names
+    }
+    for item in node.body:
+        rest = item.args.kwarg if isinstance(item, ast.FunctionDef) and item.name == "__init__" else None
+        if rest and isinstance(rest.annotation, ast.Subscript) and isinstance(rest.annotation.slice, ast.Name):
+            return _annotation(imported.get(rest.annotation.slice.id, ""), parameter)
     return None
 
 

@@ -23,6 +23,15 @@ class Batch:
 
     size: int = MISSING
     micro_size: int | None = None
+    group_by_length: bool = MISSING
+
+
+@dataclass
+class Prepare:
+    """How a corpus is tokenised."""
+
+    workers: int = MISSING
+    shard: str | None = None
 
 
 @dataclass
@@ -70,7 +79,7 @@ class Sweep:
 
 @dataclass
 class PretrainRoot:
-    """Root of pretrain, prepare and check."""
+    """Root of pretrain and check."""
 
     corpus: Any = MISSING
     words: Any = MISSING
@@ -88,11 +97,13 @@ class PretrainRoot:
     max_length: int = MISSING
     run: Run = field(default_factory=Run)
     batch: Batch = field(default_factory=Batch)
+    prepare: Prepare = field(default_factory=Prepare)
     budget: Budget = field(default_factory=Budget)
     eval: Evaluation = field(default_factory=Evaluation)
     save: Save = field(default_factory=Save)
     log: Log = field(default_factory=Log)
     checkpoint: str | None = None
+    resize_vocabulary: bool = MISSING
     resume: str = MISSING
     plugins: list[str] = field(default_factory=list)
     sweep: Sweep = field(default_factory=Sweep)
@@ -163,12 +174,69 @@ class FillRoot:
     plugins: list[str] = field(default_factory=list)
 
 
-ROOTS = {"pretrain": PretrainRoot, "evaluate": EvaluateRoot, "fill": FillRoot}
+@dataclass
+class ExportRoot:
+    """Root of export."""
+
+    checkpoint: str | None = None
+    format: str = MISSING
+    output: str | None = None
+    head: bool = MISSING
+    run: RunsFolder = field(default_factory=RunsFolder)
+    sweep: Sweep = field(default_factory=Sweep)
+    plugins: list[str] = field(default_factory=list)
+
+
+@dataclass
+class PrepareRoot(PretrainRoot):
+    """Root of prepare: what pretrain takes, and how it tells what it made."""
+
+    format: str = MISSING
+
+
+@dataclass
+class ViewRoot(PretrainRoot):
+    """Root of view: what pretrain takes, and what is shown of it."""
+
+    show: int = MISSING
+    examples: int = MISSING
+    compare: list[str] = field(default_factory=list)
+    format: str = MISSING
+    output: str | None = None
+
+
+ROOTS = {
+    "pretrain": PretrainRoot,
+    "prepare": PrepareRoot,
+    "evaluate": EvaluateRoot,
+    "fill": FillRoot,
+    "export": ExportRoot,
+    "view": ViewRoot,
+}
 
 
 def register() -> None:
-    """Make the types known to Hydra as `<root>_root`, the first entry of each root's defaults list."""
+    """Make the types known to Hydra as `<root>_root`, an entry of each root's defaults list."""
     from hydra.core.config_store import ConfigStore
 
     for name, node in ROOTS.items():
-        ConfigStore.instance().store(name=f"{name}_root", node=node, provider="ptcli")
+        begins_with_another = node.__bases__ != (object,)
+        typed = _types_alone(node) if begins_with_another else node
+        ConfigStore.instance().store(name=f"{name}_root", node=typed, provider="ptcli")
+
+
+def _types_alone(node: type) -> Any:
+    """A root's types without its defaults: it is merged over the root that it begins with, whose values stay."""
+    from omegaconf import DictConfig, OmegaConf
+
+    def forget(config: DictConfig) -> None:
+        for key in config:
+            inner = config._get_node(key)
+            if isinstance(inner, DictConfig) and not OmegaConf.is_missing(config, key):
+                forget(inner)
+            else:
+                config[key] = MISSING
+
+    config = OmegaConf.structured(node)
+    forget(config)
+    return config

@@ -37,6 +37,18 @@ def pair_needs_segment_ids(facts: Facts) -> str | None:
     )
 
 
+def grouping_needs_short_rows(facts: Facts) -> str | None:
+    """Rows that a packing fills are all of one length: there is nothing to group them by."""
+    packing = facts.one("packing")
+    if not packing or not facts.value("batch.group_by_length") or not packing.fact("fills_rows", False):
+        return None
+    use = facts.others("packing", lambda cls: not fact(cls, "fills_rows", False))
+    return (
+        f"batch.group_by_length=true puts rows of like length together, but {packing.typed} fills every row. "
+        f"Use {_either([*use, 'batch.group_by_length=false'])}."
+    )
+
+
 def isolated_rows_need_isolating_attention(facts: Facts) -> str | None:
     """Examples packed into one row must not see each other: the attention has to keep them apart."""
     packing, attention = facts.one("packing"), facts.one("model/attention")
@@ -88,6 +100,48 @@ def row_fits_positions(facts: Facts) -> str | None:
     return None
 
 
+def decoder_fits_rows(facts: Facts) -> str | None:
+    """An enhanced mask decoder has a fixed number of places; a longer row has positions without a vector."""
+    end = facts.value("objective.decoder_positions")
+    for key in ("max_length", "eval.max_length"):
+        length = facts.value(key)
+        if isinstance(end, int) and isinstance(length, int) and length > end:
+            return (
+                f"{key}={length} needs {length} positions, but objective.decoder_positions={end}. "
+                f"Use {_either([f'{key}={end}', f'objective.decoder_positions={length}', 'objective=masked_lm'])}."
+            )
+    return None
+
+
+def plain_head_needs_wide_embeddings(facts: Facts) -> str | None:
+    """A head without a dense layer multiplies hidden states and embeddings, which must be of one width."""
+    objective, narrow = facts.one("objective"), facts.value("model.embedding_size")
+    tied, transform = facts.value("objective.tie"), facts.value("objective.transform")
+    if not objective or not isinstance(narrow, int) or transform is not False or tied is not True:
+        return None
+    if narrow == facts.value("model.hidden_size"):
+        return None
+    return (
+        f"objective.transform=false multiplies hidden states and embeddings, but model.embedding_size={narrow} makes "
+        f"those narrower. Use objective.transform=true, objective.tie=false, or model.embedding_size=null."
+    )
+
+
+def pair_needs_sentences(facts: Facts) -> str | None:
+    """Some pairs need documents of several sentences; a corpus whose documents never have so many cannot serve them."""
+    pair, corpus = facts.one("pair"), facts.one("corpus")
+    if not pair or not corpus:
+        return None
+    wanted, most = pair.fact("needs_sentences", 0), corpus.fact("most_sentences")
+    if most is None or wanted <= most:
+        return None
+    use = facts.others("pair", lambda cls: fact(cls, "needs_sentences", 0) <= most)
+    return (
+        f"{pair.typed} needs documents of {_number(wanted)} sentences, but those of {corpus.typed} have "
+        f"{_number(most)}. Use {_either(use)}."
+    )
+
+
 def words_need_gold(facts: Facts) -> str | None:
     """Gold words come from the corpus; one that has none cannot give them."""
     words, corpus = facts.one("words"), facts.one("corpus")
@@ -108,6 +162,31 @@ def mask_needs_words(facts: Facts) -> str | None:
             continue
         use = facts.others("mask", lambda cls: fact(cls, "needs_words", True) is False)
         return f"{mask.typed} needs to know where words begin, but {part.typed} does not tell. Use {_either(use)}."
+    return None
+
+
+def mask_needs_units(facts: Facts) -> str | None:
+    """A mask of named units needs words that know them."""
+    words, mask = facts.one("words"), facts.one("mask")
+    if not words or not mask or not mask.fact("needs_units", False) or words.fact("makes_units", True):
+        return None
+    use = facts.others("words", lambda cls: fact(cls, "makes_units", False))
+    return f"{mask.typed} masks entities and phrases, but {words.typed} knows none. Use {_either([*use, 'mask=span'])}."
+
+
+def mask_schedule_needs_steps(facts: Facts) -> str | None:
+    """A mask that changes in the course of the training needs to know how many steps that takes."""
+    for key in ("mask", "eval.mask"):
+        ratios, levels = facts.value(f"{key}.later_ratios"), facts.value(f"{key}.levels")
+        if facts.value(f"{key}.schedule_steps") is not None or facts.value("budget.steps") is not None:
+            continue
+        if facts.value("budget") is None or not (ratios or (isinstance(levels, list) and len(levels) > 1)):
+            continue
+        what = f"{key}.later_ratios" if ratios else f"{key}.levels"
+        return (
+            f"{what}={_listed(ratios or levels)} follows the optimiser steps, but the budget does not count them. "
+            f"Use {key}.schedule_steps=NUMBER, or budget.steps=NUMBER."
+        )
     return None
 
 
@@ -159,18 +238,54 @@ def evaluation_needs_mask(facts: Facts) -> str | None:
     )
 
 
+def ids_are_no_text(facts: Facts) -> str | None:
+    """Ids without text are read by a tokenizer of ids alone, and it reads nothing else."""
+    corpus, tokenizer = facts.one("corpus"), facts.one("tokenizer")
+    if not corpus or not tokenizer or tokenizer.fact("reads_text", True) is None:
+        return None
+    has_text, reads_text = corpus.fact("has_text", True), tokenizer.fact("reads_text", True)
+    if has_text == reads_text:
+        return None
+    use = facts.others("tokenizer", lambda cls: fact(cls, "reads_text", True) is has_text)
+    corpora = facts.others("corpus", lambda cls: fact(cls, "has_text", True) is reads_text, limit=1)
+    told = "holds ids without text" if reads_text else "holds text"
+    return (
+        f"{corpus.typed} {told}, but {tokenizer.typed} reads {'text' if reads_text else 'ids'}. "
+        f"Use {_either([*use, *corpora])}."
+    )
+
+
+def stream_has_no_epochs(facts: Facts) -> str | None:
+    """A budget of epochs needs to know how long the text is, which a stream does not."""
+    epochs = facts.value("budget.epochs")
+    if epochs is None or facts.value("corpus.streaming", False) is not True:
+        return None
+    return (
+        f"budget.epochs={epochs} needs the length of the text, but corpus.streaming=true reads it as it comes. "
+        "Use budget.steps=NUMBER, budget.tokens=NUMBER, or corpus.streaming=false."
+    )
+
+
 RULES: tuple[Rule, ...] = (
     pair_needs_segments,
     pair_needs_segment_ids,
+    grouping_needs_short_rows,
     isolated_rows_need_isolating_attention,
     attention_takes_position,
     row_fits_positions,
+    decoder_fits_rows,
+    plain_head_needs_wide_embeddings,
+    pair_needs_sentences,
     words_need_gold,
     mask_needs_words,
+    mask_needs_units,
+    mask_schedule_needs_steps,
     objective_needs_mask,
     objective_needs_both_sides,
     pair_weight_needs_pair,
     evaluation_needs_mask,
+    ids_are_no_text,
+    stream_has_no_epochs,
 )
 
 
@@ -182,13 +297,18 @@ def _either(options: list[str]) -> str:
     return ", ".join(options[:-1]) + f", or {options[-1]}"
 
 
+def _listed(values: list) -> str:
+    return f"[{','.join(str(value) for value in values)}]"
+
+
 def _number(count: int) -> str:
-    return {0: "none", 1: "one", 2: "two", 3: "three"}.get(count, str(count))
+    return {0: "none", 1: "one", 2: "two", 3: "three", 4: "four"}.get(count, str(count))
 
 
 def _way(enters: str) -> str:
     return {
         "query_key": "a change of queries and keys",
         "bias": "a bias of the attention scores",
+        "score": "a term of each layer's scores",
         "value": "an addition to the values",
     }.get(enters, enters)

@@ -7,8 +7,18 @@ from omegaconf import DictConfig, OmegaConf
 
 BUDGETS = ("steps", "tokens", "epochs", "minutes")
 RESUME = ("auto", "never", "must")
-_AT_LEAST_ONE = ("batch.size", "batch.micro_size", "save.keep", "log.every", "eval.tokens", "top")
-_AT_LEAST_ZERO = ("seed", "eval.every", "save.every")
+_AT_LEAST_ONE = (
+    "batch.size",
+    "batch.micro_size",
+    "prepare.workers",
+    "save.keep",
+    "log.every",
+    "eval.tokens",
+    "top",
+    "examples",
+)
+_AT_LEAST_ZERO = ("seed", "eval.every", "save.every", "show")
+_FORMATS = {"view": ("terminal", "html", "json"), "prepare": ("table", "json"), "export": ("huggingface", "onnx")}
 
 
 def check_values(config: DictConfig, *, command: str) -> list[str]:
@@ -85,5 +95,13 @@ def _plain(config: DictConfig) -> Iterator[str]:
 
 
 def _required(config: DictConfig, command: str) -> Iterator[str]:
-    if command in ("evaluate", "fill") and not _get(config, "checkpoint"):
+    if command in ("evaluate", "fill", "export") and not _get(config, "checkpoint"):
         yield f"checkpoint is missing: ptcli {command} checkpoint=RUN"
+    if command == "export" and not _get(config, "output"):
+        yield "output is missing: ptcli export checkpoint=RUN output=FOLDER"
+    if _get(config, "resize_vocabulary") and not _get(config, "checkpoint"):
+        yield "resize_vocabulary=true changes the vocabulary of a checkpoint, but none is given. Write checkpoint=RUN"
+    if command != "prepare" and (shard := _get(config, "prepare.shard")) is not None:
+        yield f"prepare.shard={shard}: only ptcli prepare makes a part of a store. Leave it out of ptcli {command}"
+    if command in _FORMATS and _get(config, "format") not in _FORMATS[command]:
+        yield f"format={_get(config, 'format')}: one of {', '.join(_FORMATS[command])}"

@@ -5,9 +5,9 @@ training compare. Under the own mask they show how hard the task is that the run
 be reached without a model: guessing training frequencies, and the best guess from the shown token alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,34 +15,27 @@ import torch
 from torch import Tensor, nn
 
 from ptcli.batch.loader import Loader
+from ptcli.evaluation.scored import Scored, groups, joined, scored_positions
 from ptcli.mask.baselines import no_context_losses, unigram_losses
+from ptcli.mask.examples import MASKED
 from ptcli.tokenizer.vocabulary import Vocabulary
 
 PLATEAU_MARGIN = 0.1
 """Nats below the unigram loss, at positions that show [MASK], from which on a model counts as having learnt context."""
 
 
-@dataclass
-class _Totals:
-    """Sums over batches of one pass."""
+@dataclass(frozen=True)
+class Measured:
+    """One pass over held-out rows. Arrays are over the scored positions of the masked language model, N of them."""
 
-    sums: dict[str, float] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-    correct: dict[str, int] = field(default_factory=dict)
-    tokens: int = 0
-
-    def add(self, part: str, total: float, count: int, correct: int = 0) -> None:
-        self.sums[part] = self.sums.get(part, 0.0) + total
-        self.counts[part] = self.counts.get(part, 0) + count
-        self.correct[part] = self.correct.get(part, 0) + correct
-
-    def mean(self, part: str) -> float | None:
-        count = self.counts.get(part, 0)
-        return self.sums[part] / count if count else None
-
-    def accuracy(self, part: str) -> float | None:
-        count = self.counts.get(part, 0)
-        return self.correct[part] / count if count else None
+    losses: np.ndarray  # float64 (N,): nats
+    hits: np.ndarray  # bool (N,): predicted right
+    unigram: np.ndarray  # float64 (N,): the loss of guessing the training frequencies
+    no_context: np.ndarray  # float64 (N,): the loss of the best guess from the shown token alone
+    characters: np.ndarray  # int64 (N,): of the token that is to be predicted
+    scored: Scored
+    parts: dict[str, tuple[float, int, int]]  # sum of losses, count and hits of each part of the objective
+    tokens: int  # real tokens read
 
 
 class Evaluation:
@@ -50,7 +43,8 @@ class Evaluation:
 
     `fixed` and `own` feed the same held-out documents under the fixed mask and the training's own; each pass reads
     whole rows until `max_tokens` real tokens were seen (None: all). `counts` (V,) are token counts of the training
-    text; `replace` is the own mask's [mask, random, keep].
+    text; `replace` is the own mask's [mask, random, keep] and `unrelated` (V,) the chances of its random ids (None: all
+    ordinary ones alike); `num_characters` says how long the text of an id is.
     """
 
     def __init__(
@@ -62,16 +56,25 @@ class Evaluation:
         counts: np.ndarray,
         replace: list[float],
         vocabulary: Vocabulary,
+        num_characters: Callable[[int], int],
+        unrelated: np.ndarray | None = None,
     ) -> None:
         self._loaders = {"fixed": fixed, "own": own}
         self._max_tokens, self._counts = max_tokens, counts
-        self._replace, self._vocabulary = replace, vocabulary
-        self._batches: dict[str, list[dict[str, Tensor]]] = {}  # small, and the same at every evaluation
+        self._replace, self._vocabulary, self._num_characters = replace, vocabulary, num_characters
+        self._unrelated = unrelated
+        self._rows: dict[str, list[_Rows]] = {}  # small, and the same at every evaluation
 
     def __call__(
         self, model: nn.Module, objective: Any, *, device: torch.device, autocast: Callable[[], AbstractContextManager]
     ) -> dict[str, float]:
         """Metrics by name (`eval/masked_lm_loss`, ...), in nats and shares; a part with no position has no metric."""
+        return metrics_of(*self.measure(model, objective, device=device, autocast=autocast))
+
+    def measure(
+        self, model: nn.Module, objective: Any, *, device: torch.device, autocast: Callable[[], AbstractContextManager]
+    ) -> tuple[Measured, Measured]:
+        """Both passes, position by position: under the fixed mask, under the training's own."""
         training = model.training
         model.eval()
         objective.eval()
@@ -81,48 +84,92 @@ class Evaluation:
         finally:
             model.train(training)
             objective.train(training)
-        difficulty = None
-        if own.counts.get("shown_mask"):
-            difficulty = own.sums["shown_mask"] / max(own.sums["shown_mask_unigram"], 1e-12)
-        metrics = {
-            "eval/masked_lm_loss": fixed.mean("masked_lm"),
-            "eval/masked_lm_accuracy": fixed.accuracy("masked_lm"),
-            "eval/unigram_loss": fixed.mean("unigram"),
-            "eval/own_mask_loss": own.mean("masked_lm"),
-            "eval/own_mask_accuracy": own.accuracy("masked_lm"),
-            "eval/no_context_loss": own.mean("no_context"),
-            "eval/difficulty": difficulty,
-            "eval/pair_loss": own.mean("pair"),
-            "eval/pair_accuracy": own.accuracy("pair"),
-            "eval/tokens": float(fixed.tokens),
-        }
-        return {name: value for name, value in metrics.items() if value is not None}
+        return fixed, own
 
-    def _pass(self, name: str, model: nn.Module, objective: Any, device: torch.device, autocast: Any) -> _Totals:
-        if name not in self._batches:
-            self._batches[name] = list(self._loaders[name].once(max_tokens=self._max_tokens))
-        totals = _Totals()
-        for batch in self._batches[name]:
+    def _pass(self, name: str, model: nn.Module, objective: Any, device: torch.device, autocast: Any) -> Measured:
+        if name not in self._rows:
+            self._rows[name] = list(self._read(self._loaders[name]))
+        losses, hits, parts = [], [], {}
+        for rows in self._rows[name]:
             with torch.inference_mode(), autocast():
-                loss = objective(model, {key: value.to(device) for key, value in batch.items()})
-            for part, value in loss.sums.items():
-                totals.add(part, float(value), int(loss.counts[part]), int(loss.correct.get(part, 0)))
-            totals.tokens += int(batch["attention_mask"].sum())
+                loss = objective(model, {key: value.to(device) for key, value in rows.batch.items()})
+            for part, total in loss.sums.items():
+                added = float(total), int(loss.counts[part]), int(loss.correct.get(part, 0))
+                parts[part] = tuple(a + b for a, b in zip(parts.get(part, (0.0, 0, 0)), added, strict=True))
             if "masked_lm" in loss.positions:
-                self._add_baselines(totals, batch, loss.positions["masked_lm"].float().cpu().numpy())
-        return totals
+                losses.append(loss.positions["masked_lm"].double().cpu().numpy())
+                hits.append(loss.hits["masked_lm"].cpu().numpy())
+        rows = self._rows[name] if losses else []
+        return Measured(
+            losses=_joined(losses, np.float64),
+            hits=_joined(hits, bool),
+            unigram=_joined([r.unigram for r in rows], np.float64),
+            no_context=_joined([r.no_context for r in rows], np.float64),
+            characters=_joined([r.characters for r in rows], np.int64),
+            scored=joined([r.scored for r in self._rows[name]]),
+            parts=parts,
+            tokens=sum(int(r.batch["attention_mask"].sum()) for r in self._rows[name]),
+        )
 
-    def _add_baselines(self, totals: _Totals, batch: dict[str, Tensor], losses: np.ndarray) -> None:
-        at = batch["label_positions"]
-        shown, labels = (batch[key].reshape(-1)[at].numpy() for key in ("input_ids", "labels"))
-        known = {"counts": self._counts, "vocabulary": self._vocabulary}
-        unigram = unigram_losses(labels, **known)
-        no_context = no_context_losses(shown, labels, replace=self._replace, **known)
-        masked = shown == self._vocabulary.mask_token_id
-        totals.add("unigram", float(unigram.sum()), len(labels))
-        totals.add("no_context", float(no_context.sum()), len(labels))
-        totals.add("shown_mask", float(losses[masked].sum()), int(masked.sum()))
-        totals.add("shown_mask_unigram", float(unigram[masked].sum()), int(masked.sum()))
+    def _read(self, loader: Loader) -> Iterator["_Rows"]:
+        for gathered, masked, documents in loader.once_flat(max_tokens=self._max_tokens):
+            batch = loader.tensors_of(gathered, masked)
+            at = batch["label_positions"]
+            shown, labels = (batch[key].reshape(-1)[at].numpy() for key in ("input_ids", "labels"))
+            known = {"counts": self._counts, "vocabulary": self._vocabulary}
+            ids, place = np.unique(labels, return_inverse=True)
+            yield _Rows(
+                batch=batch,
+                scored=scored_positions(gathered, masked, documents),
+                unigram=unigram_losses(labels, **known),
+                no_context=no_context_losses(shown, labels, replace=self._replace, unrelated=self._unrelated, **known),
+                characters=np.array([self._num_characters(int(i)) for i in ids], np.int64)[place],
+            )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A micro-batch and what of its scored positions does not depend on the model."""
+
+    batch: dict[str, Tensor]
+    scored: Scored
+    unigram: np.ndarray
+    no_context: np.ndarray
+    characters: np.ndarray
+
+
+def metrics_of(fixed: Measured, own: Measured) -> dict[str, float]:
+    """The metrics of both passes by name; those without any position are left out."""
+    shown_mask = own.scored.kinds == MASKED if own.losses.size else np.zeros(0, bool)
+    pair_loss, pair_count, pair_hits = own.parts.get("pair", (0.0, 0, 0))
+    metrics = {
+        "eval/masked_lm_loss": ratio(fixed.losses),
+        "eval/masked_lm_loss_per_character": ratio(fixed.losses, fixed.characters),
+        "eval/masked_lm_accuracy": ratio(fixed.hits),
+        "eval/unigram_loss": ratio(fixed.unigram),
+        "eval/own_mask_loss": ratio(own.losses),
+        "eval/own_mask_loss_per_character": ratio(own.losses, own.characters),
+        "eval/own_mask_accuracy": ratio(own.hits),
+        "eval/no_context_loss": ratio(own.no_context),
+        "eval/difficulty": ratio(own.losses[shown_mask], own.unigram[shown_mask]),
+        "eval/pair_loss": pair_loss / pair_count if pair_count else None,
+        "eval/pair_accuracy": pair_hits / pair_count if pair_count else None,
+        "eval/tokens": float(fixed.tokens),
+    }
+    for name, members in groups(own.scored).items() if own.losses.size else ():
+        metrics[f"eval/own_mask/{name}_loss"] = ratio(own.losses[members])
+        metrics[f"eval/own_mask/{name}_accuracy"] = ratio(own.hits[members])
+    return {name: value for name, value in metrics.items() if value is not None}
+
+
+def ratio(values: np.ndarray, weights: np.ndarray | None = None) -> float | None:
+    """The mean of `values`, or their sum for each of `weights`; None where there is nothing to divide by."""
+    total = float(len(values) if weights is None else weights.sum())
+    return float(values.sum()) / total if total > 0 else None
+
+
+def _joined(parts: list[np.ndarray], kind: Any) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.zeros(0, kind)
 
 
 def left_plateau(metrics: dict[str, float]) -> bool | None:

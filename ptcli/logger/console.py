@@ -117,10 +117,11 @@ def training_in_words(metrics: Metrics) -> list[str]:
 
 
 def evaluation_in_words(step: int, metrics: Metrics) -> str:
-    """ "evaluation at step 100: masked lm loss 5.120, unigram loss 5.990, ..."."""
+    """ "evaluation at step 100: masked lm loss 5.120, unigram loss 5.990, ..."; details go to the files alone."""
     parts = []
     for name, value in metrics.items():
-        if name.startswith("eval/") and value is not None:
+        is_detail = name.count("/") > 1 or name.endswith("_per_character")
+        if name.startswith("eval/") and value is not None and not is_detail:
             figure = f"{value:,.0f}" if name.endswith("tokens") else f"{value:.3f}"
             parts.append(f"{name.removeprefix('eval/').replace('_', ' ')} {figure}")
     return f"evaluation at step {step:,}: {', '.join(parts)}"

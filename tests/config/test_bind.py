@@ -99,3 +99,10 @@ def test_library_classes_of_shipped_files_are_allowed(monkeypatch):
     targets._locate.cache_clear()
     assert locate("collections.OrderedDict").__name__ == "OrderedDict"
     targets._locate.cache_clear()
+
+
+def test_settings_that_are_passed_on_are_known():
+    """`**settings: Unpack[...]` takes the keys of its TypedDict and no others, with their types."""
+    assert "Did you mean mask.ratio?" in problems("mask=span", "+mask.rato=0.3")
+    assert "mask.copies=many: takes a whole number" in problems("mask=span", "mask.copies=many")
+    bind(compose("pretrain", ["mask=span", "mask.later_ratios=[0.1]", "mask.ratio_schedule=linear"]).config)

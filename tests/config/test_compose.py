@@ -71,7 +71,7 @@ def test_no_job_of_a_sweep_sees_the_values_of_another():
 
 EXPLAINED = {
     "mask=spam": "Did you mean span?",
-    "model=span": "mask=span exists",
+    "model=whole_word": "mask=whole_word exists",
     "model/position=rotery": "Did you mean rotary?",
     "model/positon=rotary": "Did you mean model/position?",
     "mask.rato=0.3": "Did you mean mask.ratio?",

@@ -20,7 +20,15 @@ def test_the_name_says_model_and_mask():
 
 
 def test_what_defines_a_run_and_what_does_not():
-    same = ["budget.steps=5", "logger=wandb", "log.every=3", "save.every=7", "resume=never", "trainer.device=cpu"]
+    same = [
+        "budget.steps=5",
+        "logger=wandb",
+        "log.every=3",
+        "save.every=7",
+        "resume=never",
+        "trainer.device=cpu",
+        "prepare.workers=2",
+    ]
     assert len({name(), *(name(word) for word in same), name("run.dir=elsewhere"), name("sweep.name=s")}) == 1
     other = ["seed=2", "mask.ratio=0.3", "model.dropout=0.0", "max_length=64", "batch.size=8", "corpus=text"]
     assert len({name(), *(name(word) for word in other)}) == 1 + len(other)

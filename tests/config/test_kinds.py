@@ -10,6 +10,8 @@ from ptcli.config.kinds import group_at, kinds
         ("budget.minutes", {"float"}),
         ("run.name", {"str"}),
         ("mask.ratio", {"float"}),
+        ("mask.favor", {"str"}),
+        ("mask.schedule_steps", {"int"}),
         ("eval.mask.ratio", {"float"}),
         ("trainer.device", {"str"}),
         ("model.position.rotary.base", {"float"}),

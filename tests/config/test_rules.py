@@ -41,6 +41,16 @@ def test_two_segments_need_segment_embeddings():
     assert rules.pair_needs_segment_ids(facts(alone, values={"model": {"type_vocab_size": 0}})) is None
 
 
+def test_full_rows_are_not_grouped_by_length():
+    full, short = part("packing", "best_fit", fills_rows=True), part("packing", "segment_pair")
+    values = {"batch": {"group_by_length": True}}
+    message = str(rules.grouping_needs_short_rows(facts(full, values=values)))
+    assert "packing=best_fit fills every row. Use packing=" in message
+    assert message.endswith("or batch.group_by_length=false.")
+    assert rules.grouping_needs_short_rows(facts(short, values=values)) is None
+    assert rules.grouping_needs_short_rows(facts(full, values={"batch": {"group_by_length": False}})) is None
+
+
 def test_isolated_examples_need_an_attention_that_isolates():
     packing, sees_all = part("packing", "best_fit", isolated=True), part("model/attention", "fourier", isolates=False)
     assert "lets them see each other" in str(rules.isolated_rows_need_isolating_attention(facts(packing, sees_all)))
@@ -56,6 +66,30 @@ def test_a_position_needs_an_attention_that_takes_it():
     assert "model/position=rotary" in message
     for way in ("embedding", "query_key", "bias"):
         assert rules.attention_takes_position(facts(part("model/position", "p", enters=way), attention)) is None
+
+
+def test_rows_longer_than_the_mask_decoder():
+    values = {"max_length": 1024, "objective": {"decoder_positions": 512}}
+    message = str(rules.decoder_fits_rows(facts(values=values)))
+    assert message.startswith("max_length=1024 needs 1024 positions, but objective.decoder_positions=512. Use ")
+    assert "objective.decoder_positions=1024" in message
+    assert rules.decoder_fits_rows(facts(values=values | {"max_length": 512})) is None
+    assert rules.decoder_fits_rows(facts(values={"max_length": 9999, "objective": {"decoder_positions": None}})) is None
+
+
+def test_a_head_without_a_dense_layer_needs_embeddings_as_wide_as_the_layers():
+    objective = part("objective", "masked_lm_plain")
+    plain = {"transform": False, "tie": True}
+    values = {"model": {"embedding_size": 128, "hidden_size": 768}, "objective": plain}
+    message = str(rules.plain_head_needs_wide_embeddings(facts(objective, values=values)))
+    assert "model.embedding_size=128 makes those narrower. Use " in message
+    for changes in (
+        {"model": {"embedding_size": None, "hidden_size": 768}},
+        {"model": {"embedding_size": 768, "hidden_size": 768}},
+        {"objective": plain | {"tie": False}},
+        {"objective": plain | {"transform": True}},
+    ):
+        assert rules.plain_head_needs_wide_embeddings(facts(objective, values=values | changes)) is None
 
 
 def test_rows_longer_than_learned_positions():
@@ -156,3 +190,54 @@ def test_all_that_does_not_fit_is_said_at_once():
     with pytest.raises(ConfigError) as caught:
         check(composed.config, composed.choices)
     assert len(str(caught.value).splitlines()) == 3
+
+
+def test_ids_go_with_a_tokenizer_of_ids_and_nothing_else():
+    ids, text = part("corpus", "anonymised", has_text=False), part("corpus", "text")
+    reads_ids, reads_text = part("tokenizer", "ids", reads_text=False), part("tokenizer", "wordpiece")
+    reads_both = part("tokenizer", "pretrained", reads_text=None)
+    message = str(rules.ids_are_no_text(facts(ids, reads_text)))
+    assert message.startswith("corpus=anonymised holds ids without text, but tokenizer=wordpiece reads text. Use ")
+    assert "tokenizer=ids" in message
+    assert "tokenizer=ids reads ids" in str(rules.ids_are_no_text(facts(text, reads_ids)))
+    for corpus, tokenizer in ((ids, reads_ids), (text, reads_text), (ids, reads_both), (text, reads_both)):
+        assert rules.ids_are_no_text(facts(corpus, tokenizer)) is None
+
+
+def test_a_stream_has_no_epochs():
+    streamed = {"corpus": {"streaming": True}, "budget": {"epochs": 2.0}}
+    assert "Use budget.steps=NUMBER" in str(rules.stream_has_no_epochs(facts(values=streamed)))
+    assert rules.stream_has_no_epochs(facts(values={**streamed, "budget": {"epochs": None}})) is None
+    assert rules.stream_has_no_epochs(facts(values={**streamed, "corpus": {"streaming": False}})) is None
+    assert rules.stream_has_no_epochs(facts(values={"budget": {"epochs": 2.0}})) is None
+
+
+def test_named_units_need_words_that_know_them():
+    mask = part("mask", "phrase", needs_units=True)
+    message = str(rules.mask_needs_units(facts(mask, part("words", "unicode", makes_units=False))))
+    assert message.startswith("mask=phrase masks entities and phrases, but words=unicode knows none. Use words=")
+    assert rules.mask_needs_units(facts(mask, part("words", "spans", makes_units=True))) is None
+    assert rules.mask_needs_units(facts(part("mask", "token"), part("words", "unicode", makes_units=False))) is None
+
+
+@pytest.mark.parametrize("key", ["mask", "eval.mask"])
+@pytest.mark.parametrize("changing", [{"later_ratios": [0.1]}, {"levels": ["basic", "entity"]}])
+def test_a_mask_that_changes_needs_a_number_of_steps(key, changing):
+    def asked(budget, **more):
+        mask = changing | more
+        values = {"budget": budget, **({"mask": mask} if key == "mask" else {"eval": {"mask": mask}})}
+        return rules.mask_schedule_needs_steps(facts(values=values))
+
+    assert f"{key}.schedule_steps=NUMBER" in str(asked({"minutes": 3, "steps": None}))
+    assert asked({"minutes": 3, "steps": None}, schedule_steps=100) is None
+    assert asked({"steps": 100}) is None
+    assert asked({"minutes": 3}, later_ratios=[], levels=["entity"]) is None
+
+
+def test_a_pair_that_needs_long_documents_refuses_a_corpus_of_short_ones():
+    pair, short = part("pair", "sentence_distance", needs_sentences=4), part("corpus", "parallel", most_sentences=2)
+    message = str(rules.pair_needs_sentences(facts(pair, short)))
+    assert message.startswith("pair=sentence_distance needs documents of four sentences, but those of corpus=parallel")
+    assert "pair=none" in message
+    assert rules.pair_needs_sentences(facts(pair, part("corpus", "text"))) is None
+    assert rules.pair_needs_sentences(facts(part("pair", "next_sentence"), short)) is None
