@@ -238,6 +238,6 @@ def test_a_pair_that_needs_long_documents_refuses_a_corpus_of_short_ones():
     pair, short = part("pair", "sentence_distance", needs_sentences=4), part("corpus", "parallel", most_sentences=2)
     message = str(rules.pair_needs_sentences(facts(pair, short)))
     assert message.startswith("pair=sentence_distance needs documents of four sentences, but those of corpus=parallel")
-    assert "pair=none" in message
+    assert "Use pair=" in message
     assert rules.pair_needs_sentences(facts(pair, part("corpus", "text"))) is None
     assert rules.pair_needs_sentences(facts(part("pair", "next_sentence"), short)) is None
