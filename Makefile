@@ -21,8 +21,10 @@ $(STAMP): pyproject.toml constraints.txt
 install: $(STAMP)  ## make .venv and install ptcli with all it needs, in the tested versions
 
 demo: $(STAMP)  ## pretrain a small model on embedded text, then look at what it fills in (under five minutes)
-	@$(BIN)/python -m ptcli pretrain recipe=demo
-	@$(BIN)/python -m ptcli fill checkpoint=runs/demo "The function [MASK] a list." "If the file does not [MASK], an error is raised." "Return the [MASK] of the object." "This method is [MASK] by the class."
+	@$(BIN)/python -m ptcli pretrain recipe=demo run.name=demo
+	@$(BIN)/python -m ptcli fill checkpoint=runs/demo "A new [MASK] of the class is created." \
+	    "This function should [MASK] be called from the main thread." "Return [MASK] if the file exists." \
+	    "This method returns a list [MASK] strings." "This is equivalent [MASK] the following code."
 
 test: $(STAMP)  ## run the tests (without the slow ones)
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not gpu"
