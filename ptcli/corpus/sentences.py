@@ -1,7 +1,8 @@
 """Where sentences begin and end, by sentencex (Wikimedia's rules for about 300 languages)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, islice, pairwise
 
 from ptcli.errors import ConfigError
 
@@ -48,16 +49,21 @@ def check_language(language: str) -> None:
         raise ConfigError(f"corpus.language={language} is no language code. Write two letters: en, zh, de, fr, ja, ...")
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for match in _PARAGRAPH.finditer(text):
-        yield start, match.end()
-        start = match.end()
-    if start < len(text):
-        yield start, len(text)
+def _paragraphs(text: str) -> Iterable[tuple[int, int]]:
+    starts = [0, *(match.end() for match in _PARAGRAPH.finditer(text))] if "\n" in text else [0]
+    return pairwise(starts if starts[-1] == len(text) else [*starts, len(text)])
 
 
-def _sentence_ends(text: str, start: int, end: int, language: str) -> Iterator[int]:
+def _sentence_ends(text: str, start: int, end: int, language: str) -> Iterable[int]:
+    import sentencex
+
+    if end - start > _WINDOW:
+        return _ends_by_windows(text, start, end, language)
+    sentences = sentencex.segment(language, text[start:end])  # pyright: ignore[reportAttributeAccessIssue]
+    return islice(accumulate(map(len, filter(None, sentences)), initial=start), 1, None)
+
+
+def _ends_by_windows(text: str, start: int, end: int, language: str) -> Iterator[int]:
     import sentencex
 
     size = _WINDOW

@@ -14,19 +14,25 @@ from ptcli.words.contract import Words
 _MOST_PIECES = 1 << 17  # remembered, about 20 MB; beyond it the memory starts anew
 _LONGEST_PIECES = 16  # characters on an average: text without spaces hardly repeats itself
 _SPACE = ord(" ")
+_SIGNS = ',.;:!?"()-'
+"""Where a letter of ASCII stands before one of these, a piece ends too: "word," and "word" are one piece then."""
 
 
 class Memory:
-    """Remembers the tokens and words of what stands between two spaces.
+    """Remembers the tokens and words of what stands between two spaces, or between a letter and a sign.
 
-    Only for a tokenizer and words of which nothing reaches over a space. Texts that hold other white space, or too few
-    spaces, go the usual way. The result is the same.
+    Only for a tokenizer and words of which nothing reaches over a space; at signs only where nothing reaches over these
+    either. Texts that hold other white space, or too few spaces, go the usual way. The result is the same.
     """
 
     def __init__(self, *, words: Words, tokenizer: Tokenizer):
         self._how = {"words": words, "tokenizer": tokenizer}
         # A subclass may have other rules: the fact must stand in the class itself.
-        self._helps = tokenizer.cuts_at_spaces and vars(type(words)).get("ends_at_spaces", False)
+        facts = vars(type(words))
+        self._helps = tokenizer.cuts_at_spaces and facts.get("ends_at_spaces", False)
+        self._is_sign = np.zeros(128, np.bool_)
+        if tokenizer.cuts_at_signs and facts.get("ends_at_signs", False):
+            self._is_sign[[ord(sign) for sign in _SIGNS]] = True
         self._forget()
 
     def pieces_of(self, documents: Sequence[Document]) -> Pieces:
@@ -50,11 +56,11 @@ class Memory:
         """The numbers of the pieces of some texts, and how many each text has; what is new is learnt."""
         if self._size > _MOST_PIECES:
             self._forget()
-        most = int((codes == _SPACE).sum()) + len(lengths)
+        most = len(lengths) + int((codes == _SPACE).sum()) + int(self._is_sign[codes[codes < 128]].sum())
         self._make_room(len(codes), most)
         before = self._size
         numbers, pieces_in, self._size = _find(
-            codes, lengths, most, self._table, self._letters, self._ends, self._hashes, before
+            codes, lengths, most, self._is_sign, self._table, self._letters, self._ends, self._hashes, before
         )
         if self._size > before:
             self._learn(before)
@@ -129,7 +135,7 @@ def _grown(array: np.ndarray, size: int) -> np.ndarray:
 
 
 @compiled
-def _find(codes, lengths, most, table, letters, ends, hashes, known):
+def _find(codes, lengths, most, is_sign, table, letters, ends, hashes, known):
     """Numbers of the pieces of each text; new pieces are added to table, letters, ends and hashes after `known`."""
     numbers = np.empty(most, np.int64)
     pieces_in = np.zeros(lengths.shape[0], np.int64)
@@ -142,6 +148,9 @@ def _find(codes, lengths, most, table, letters, ends, hashes, known):
             end = at + 1
             value = np.uint64(codes[at]) * np.uint64(0x9E3779B97F4A7C15)
             while end < stop and codes[end] != 32:
+                before = codes[end - 1] | np.uint32(32)  # in lower case
+                if codes[end] < 128 and is_sign[codes[end]] and 97 <= before <= 122:
+                    break
                 value = (value ^ np.uint64(codes[end])) * np.uint64(0x9E3779B97F4A7C15)
                 value ^= value >> np.uint64(32)
                 end += 1

@@ -25,8 +25,9 @@ _WHITE_CONTROLS = r"\v\f\x85"  # white space too, but some normalisers drop them
 class ChunkCache:
     """Cuts texts where the pre-tokenizer would cut in any case, and asks the tokenizer about each piece once."""
 
-    def __init__(self, inner: Any, *, pattern: re.Pattern[str]):
+    def __init__(self, inner: Any, *, pattern: re.Pattern[str], cuts_at_signs: bool):
         self._inner = inner
+        self.cuts_at_signs = cuts_at_signs
         self._pieces_of = pattern.findall
         self._forget()
 
@@ -38,7 +39,8 @@ class ChunkCache:
         no added token reaches over such a place.
         """
         parts = json.loads(inner.to_str())
-        written = _bert(parts) or _byte_level(parts) or _metaspace(parts)
+        at_signs = _bert(parts) or _byte_level(parts)
+        written = at_signs or _metaspace(parts)
         if written is None:
             return None
         pattern = re.compile(written)
@@ -46,7 +48,7 @@ class ChunkCache:
             context = added["lstrip"] or added["rstrip"] or added["single_word"] or added["normalized"]
             if context or len(pattern.findall(added["content"])) != 1:
                 return None
-        return cls(inner, pattern=pattern)
+        return cls(inner, pattern=pattern, cuts_at_signs=at_signs is not None)
 
     def encode(self, texts: Sequence[str]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """ids, starts, ends of each text."""

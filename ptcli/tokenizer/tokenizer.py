@@ -46,6 +46,11 @@ class Tokenizer:
         """Whether the tokens of a text are those of its pieces, each with the one space before it, put together."""
         return self._cache is not None
 
+    @property
+    def cuts_at_signs(self) -> bool:
+        """The same where a text is cut between a letter of ASCII and a sign behind it that is no apostrophe."""
+        return self._cache is not None and self._cache.cuts_at_signs
+
     def encode(self, texts: Sequence[str], *, remember: bool = True) -> list[Encoded]:
         """The tokens of each text, no special ones added; special tokens written in a text become their ids."""
         if remember and self._cache is not None:

@@ -38,6 +38,7 @@ class Unicode:
 
     needs_gold_words = False
     ends_at_spaces = True  # no word reaches over a space or depends on what stands behind one: preparation remembers
+    ends_at_signs = True  # nor over a sign behind a letter, but for an apostrophe
     makes_units = False
     unit_types = ()
 

@@ -20,6 +20,7 @@ from tests.store.test_prepare import TEXTS, Given
 
 STRETCHES = [
     *("the", "Don't", "well-known,", '"Hello!"', "3.14", "1,000", "U.S.", "l’eau", "naïve", "été", "e\u0301te\u0301"),
+    *('"Yes,"', "end.)", "can't,", "x.5", "A.\u0301", "(a)", "é.", "two-", "...", "-"),
     *("\u0301", "\u200d", "\ufeff", "\xad", "\x00", "他说：很好。"),
     *("한국어", "👩‍👩‍👧", "🇫🇷", "[MASK]", "x[MASK]", "</s>", "▁", "Ġ"),
     *("ﬁ", "Ⅻ", "¨", "½", "unaffable" * 5, " ", "  ", "\n", "\t", "\xa0", "\u3000", "\x85", "\x1c", "\u2028"),
@@ -85,6 +86,19 @@ def test_it_remembers(tokenizers, monkeypatch):
         memory.pieces_of([Document(text) for text in [*texts, "the and new"]])
         assert asked == [" new", "他说今天很好，我去了那里看见很多人。", "one\ntwo"]
         asked.clear()
+
+
+@pytest.mark.parametrize(
+    "name, new", [("wordpiece", [",", '."']), ("bpe", [",", '."']), ("unigram", [" one,", ' other."'])]
+)
+def test_a_word_is_remembered_with_any_sign_behind_it(tokenizers, monkeypatch, name, new):
+    tokenizer, asked = tokenizers[name], []
+    memory = Memory(words=Unicode(), tokenizer=tokenizer)
+    memory.pieces_of([Document("the one and the other")])
+    encode = tokenizer.encode
+    monkeypatch.setattr(tokenizer, "encode", lambda texts, **how: asked.extend(texts) or encode(texts, **how))
+    memory.pieces_of([Document('the one, and the other."')])
+    assert asked == (new if name != "unigram" else ["".join(new)])
 
 
 def test_words_that_know_more_than_their_piece_are_not_remembered(tokenizers):
