@@ -1,5 +1,7 @@
 """Chinese words, and among them the names that a tagger knows, as units."""
 
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from ptcli.words.chinese import Chinese, runs_of_ideographs
 from ptcli.words.contract import UNIT_TYPES
 from ptcli.words.units import NO_UNITS
 
-_RULE = 1
+_RULE = 2
 _NAMES = (
     "nr",
     "ns",
@@ -22,8 +24,9 @@ _SHORTEST = 2  # characters
 class Entities:
     """The words of words=chinese; those that rjieba tags as a name are entities (ERNIE's units, arXiv 1904.09223).
 
-    Tags nr, ns, nt and nz, on words of two characters or more: shorter ones are mostly mistaken. The tagger is a
-    dictionary's, so a name is known by its spelling alone.
+    Tags nr, ns, nt and nz, on words of two characters or more: shorter ones are mostly mistaken. Names of one tag that
+    stand side by side are one entity, as a city and its district. The tagger is a dictionary's, so a name is known by
+    its spelling alone.
     """
 
     needs_gold_words = False
@@ -49,14 +52,27 @@ class Entities:
         at = 0
         for piece, is_run in runs_of_ideographs(document.text):
             if is_run:
-                start = at
-                for word, tag in rjieba.tag(piece):
-                    if len(word) >= _SHORTEST and tag.startswith(_NAMES):
-                        found.append((start, start + len(word), UNIT_TYPES.index("entity")))
-                    start += len(word)
+                found += [
+                    (at + start, at + end, UNIT_TYPES.index("entity")) for start, end in _names(rjieba.tag(piece))
+                ]
             at += len(piece)
         return np.array(found, np.int32) if found else NO_UNITS
 
     def identity(self) -> dict[str, Any]:
         """The rule and what the words change with."""
         return {**self._words.identity(), "words": "entities", "names": _RULE}
+
+
+def _names(tagged: list[tuple[str, str]]) -> Iterator[tuple[int, int]]:
+    """First character and end of each name among words with their tags; names of one tag side by side are one."""
+    start = 0
+    for tag, words in groupby(tagged, key=lambda pair: _name_tag(*pair)):
+        end = start + sum(len(word) for word, _ in words)
+        if tag is not None:
+            yield start, end
+        start = end
+
+
+def _name_tag(word: str, tag: str) -> str | None:
+    """The tag of a name's kind; None for what is no name."""
+    return tag[:2] if len(word) >= _SHORTEST and tag.startswith(_NAMES) else None
