@@ -1,23 +1,27 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import nn
 
-from ptcli.errors import ConfigError
-from ptcli.optimizer.groups import parameter_groups
+from ptcli.optimizer.groups import Group, parameter_groups
+from ptcli.optimizer.moments import corrections
+from ptcli.optimizer.ranges import check_betas, check_eps, check_learning_rate, check_weight_decay
 
 
 class AdamW(torch.optim.AdamW):
     """Adam with decoupled weight decay in groups ("Decoupled Weight Decay Regularization", arXiv 1711.05101).
 
-    BERT's own Adam differs in having no bias correction. One fused kernel is used on CPU and CUDA.
+    One fused kernel is used on CPU and CUDA, with and without the correction of the moments' bias.
 
     Args:
         module: whose parameters are trained, already on its device; given by the command.
         learning_rate: the peak; the schedule multiplies it.
         betas: decay of the first and second moment, each in [0, 1).
         eps: added to the root of the second moment.
-        weight_decay: for matrices and embeddings only; multiplied by the learning rate.
+        weight_decay: of what `decay_exempt` does not spare; multiplied by the learning rate.
+        bias_correction: false for the Adam of BERT, ELECTRA and SpanBERT, whose first steps are larger.
+        decay_exempt, layer_decay: see parameter_groups.
     """
 
     def __init__(
@@ -28,15 +32,47 @@ class AdamW(torch.optim.AdamW):
         betas: Sequence[float] = (0.9, 0.999),
         eps: float = 1e-6,
         weight_decay: float = 0.01,
+        bias_correction: bool = True,
+        decay_exempt: str = "vectors_and_biases",
+        layer_decay: float = 1.0,
     ):
-        if not 0 < learning_rate < float("inf"):
-            raise ConfigError(f"optimizer.learning_rate={learning_rate}: it must be above 0, such as 1e-4.")
-        if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
-            raise ConfigError(f"optimizer.betas={list(betas)}: two numbers in [0, 1), such as [0.9,0.999].")
-        if not 0 < eps < 1:
-            raise ConfigError(f"optimizer.eps={eps}: a small number above 0, such as 1e-6.")
-        if not 0 <= weight_decay < float("inf"):
-            raise ConfigError(f"optimizer.weight_decay={weight_decay}: it must be 0 or more, such as 0.01.")
-        groups = parameter_groups(module, weight_decay=weight_decay)
-        fused = all(p.device.type in ("cpu", "cuda") for group in groups for p in group["params"])
-        super().__init__(groups, lr=learning_rate, betas=(betas[0], betas[1]), eps=eps, fused=fused)
+        check_learning_rate(learning_rate)
+        check_eps(eps)
+        check_weight_decay(weight_decay)
+        groups = parameter_groups(
+            module,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            decay_exempt=decay_exempt,
+            layer_decay=layer_decay,
+        )
+        super().__init__(groups, lr=learning_rate, betas=check_betas(betas), eps=eps, fused=can_be_fused(groups))
+        self._bias_correction = bias_correction
+        if not bias_correction:
+            self._step_supports_amp_scaling = False  # a scaler leaves whole steps out: the count stays right
+            for group in self.param_groups:
+                group["updates"] = 0
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One update. Without correction, the kernel is given the rates with which its own correction cancels."""
+        if self._bias_correction:
+            return super().step(closure)
+        asked = [{key: group[key] for key in ("lr", "eps", "weight_decay")} for group in self.param_groups]
+        for group in self.param_groups:
+            group["updates"] += 1
+            first, second = corrections(group["betas"], updates=group["updates"])
+            factor = first / second**0.5
+            group["lr"] *= factor
+            group["weight_decay"] /= factor
+            group["eps"] /= second**0.5
+        try:
+            return super().step(closure)
+        finally:
+            for group, values in zip(self.param_groups, asked, strict=True):
+                group.update(values)
+
+
+def can_be_fused(groups: list[Group]) -> bool:
+    """Whether all parameters lie where there is a fused kernel."""
+    return all(p.device.type in ("cpu", "cuda") for group in groups for p in group["params"])

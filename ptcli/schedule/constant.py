@@ -8,6 +8,8 @@ class Constant:
         warmup: share of the budget in [0, 1), or a number of updates from 1 on.
     """
 
+    decays = False
+
     def __init__(self, *, warmup: float = 0.0):
         self.warmup = Warmup(warmup)
 

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 import torch
 import yaml
@@ -7,10 +5,7 @@ from transformers import get_linear_schedule_with_warmup
 
 from ptcli.errors import ConfigError
 from ptcli.schedule.linear import Linear
-
-
-def factors(schedule, total):
-    return [schedule(step=t, total_steps=total, before=t / total, after=(t + 1) / total) for t in range(total)]
+from tests.schedule.curves import CONF, by_share, factors
 
 
 def test_points_around_the_end_of_the_warmup_and_the_last():
@@ -21,6 +16,29 @@ def test_points_around_the_end_of_the_warmup_and_the_last():
     assert found[10] == 1.0  # W: where the decay begins
     assert found[11] == pytest.approx(89 / 90)  # W + 1
     assert found[99] == pytest.approx(1 / 90)  # the last update is not lost either
+
+
+def test_berts_rate_jumps_down_when_the_warmup_ends():
+    """google-research/bert: linear decay counted from step 0, and the warm-up's own line before W."""
+    found = factors(Linear(warmup=10, decay_from="start"), 100)
+    assert found[8] == 9 / 10
+    assert found[9] == 1.0  # W - 1
+    assert found[10] == pytest.approx(1 - 10 / 100)  # W: eta (1 - W / T)
+    assert found[11] == pytest.approx(1 - 11 / 100)  # W + 1
+    assert found[99] == pytest.approx(1 / 100)
+    assert factors(Linear(warmup=10_000, decay_from="start"), 1_000_000)[10_000] == pytest.approx(0.99)
+
+
+def test_electras_rate_is_a_product_of_warmup_and_decay():
+    """google-research/electra and GPT-1's warmup_linear: min(1, t / W) (1 - t / T), which never reaches 1."""
+    found = factors(Linear(warmup=10, decay_from="product"), 100)
+    assert found[0] == pytest.approx(1 / 10)
+    assert found[8] == pytest.approx(9 / 10 * (1 - 8 / 100))
+    assert found[9] == pytest.approx(1 - 9 / 100)  # W - 1
+    assert found[10] == pytest.approx(1 - 10 / 100)  # W
+    assert found[11] == pytest.approx(1 - 11 / 100)  # W + 1
+    assert found[99] == pytest.approx(1 / 100)
+    assert max(found) < 1
 
 
 def test_a_share_is_that_share_of_the_steps():
@@ -40,10 +58,16 @@ def test_the_decay_is_that_of_the_reference():
     assert factors(Linear(warmup=10), 100)[10:] == pytest.approx(expected[10:])
 
 
-def test_shares_give_the_same_curve_as_steps():
-    schedule = Linear(warmup=0.1)
-    by_share = [schedule(step=t, total_steps=None, before=t / 50, after=(t + 1) / 50) for t in range(50)]
-    assert by_share == pytest.approx(factors(schedule, 50))
+@pytest.mark.parametrize("decay_from", ["warmup", "start", "product"])
+def test_shares_give_the_same_curve_as_steps(decay_from):
+    schedule = Linear(warmup=0.1, decay_from=decay_from)
+    assert by_share(schedule, 50) == pytest.approx(factors(schedule, 50))
+
+
+def test_an_update_that_crosses_the_end_of_the_warmup_by_share():
+    for decay_from, expected in (("warmup", 1.0), ("start", 1.0), ("product", 0.92)):
+        schedule = Linear(warmup=0.1, decay_from=decay_from)
+        assert schedule(step=3, total_steps=None, before=0.08, after=0.14) == pytest.approx(expected)
 
 
 def test_final_and_no_warmup():
@@ -60,11 +84,21 @@ def test_what_does_not_fit():
         Linear(warmup=101).check(total_steps=100)
     with pytest.raises(ConfigError, match="share"):
         Linear(warmup=10).check(total_steps=None)
-    for settings in ({"warmup": -0.1}, {"warmup": 2.5}, {"warmup": float("nan")}, {"final": 2.0}):
-        with pytest.raises(ConfigError):
+    for settings in (
+        {"warmup": -0.1},
+        {"warmup": 2.5},
+        {"warmup": float("nan")},
+        {"final": 2.0},
+        {"decay_from": "end"},
+    ):
+        with pytest.raises(ConfigError, match=rf"schedule\.{next(iter(settings))}="):
             Linear(**settings)
 
 
 def test_the_yaml_holds_the_defaults():
-    text = (Path(__file__).parents[2] / "conf/schedule/linear.yaml").read_text(encoding="utf-8")
-    assert yaml.safe_load(text) == {"_target_": "ptcli.schedule.linear.Linear", "warmup": 0.06, "final": 0.0}
+    assert yaml.safe_load((CONF / "linear.yaml").read_text(encoding="utf-8")) == {
+        "_target_": "ptcli.schedule.linear.Linear",
+        "warmup": 0.06,
+        "final": 0.0,
+        "decay_from": "warmup",
+    }
