@@ -2,11 +2,12 @@
 
 from ptcli.interop.albert import ALBERT
 from ptcli.interop.bert import BERT, ELECTRA, ERNIE, ROBERTA
-from ptcli.interop.deberta import DEBERTA_V2
+from ptcli.interop.deberta import DEBERTA, DEBERTA_V2
 from ptcli.interop.family import Family
 from ptcli.interop.modernbert import MODERNBERT
+from ptcli.interop.roformer import ROFORMER
 
-FAMILIES: tuple[Family, ...] = (BERT, ROBERTA, ELECTRA, ALBERT, ERNIE, MODERNBERT, DEBERTA_V2)
+FAMILIES: tuple[Family, ...] = (BERT, ROBERTA, ELECTRA, ALBERT, ERNIE, MODERNBERT, DEBERTA, DEBERTA_V2, ROFORMER)
 
 
 def family_of(model_type: str) -> Family | None:

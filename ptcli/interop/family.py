@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ptcli.errors import CheckpointError
+from ptcli.interop.layout import Chunks, Layout
 
 Node = dict[str, Any]
 """The plain values of `model` or `objective` of a configuration."""
@@ -16,16 +17,19 @@ LARGEST_ERROR = 1e-4
 
 @dataclass(frozen=True)
 class Entry:
-    """One of our tensors and where it stands in the other file: parts of it, along its first axis.
+    """One of our tensors and where it stands in the other file, in one tensor or several: `layout`.
 
     `zeros`: where ours has no such tensor, it is zeros of this shape (the segments of a model without segments).
-    `rows`: only the last so many rows of ours (a table of places, without rows that are never used). `read`: false for
-    what transformers expects in a file and does not use.
+    `waves`: the same for a fixed table: sines, then cosines, of so many places at this width. `rows`: only the last so
+    many rows of ours (a table of places, without rows that are never used). `read`: false for what transformers
+    expects in a file and ptcli does not need.
     """
 
     ours: str
     theirs: tuple[str, ...]
+    layout: Layout = field(default_factory=Chunks)
     zeros: tuple[int, ...] | None = None
+    waves: tuple[int, int] | None = None
     rows: int | None = None
     read: bool = True
 
@@ -110,6 +114,9 @@ NUMBERS = {
 }
 """Ours -> theirs, in every family here."""
 
+RECORDS = ("name", "size", "initializer_cutoff", "initializer_depth_scaled")
+"""Keys of a model that tell where its numbers come from: what it computes does not depend on them."""
+
 NO_SHARING = {"_target_": "ptcli.model.sharing.none.NoSharing"}
 GROUP_SHARING = "ptcli.model.sharing.groups.GroupSharing"
 ATTENTION_SHARING = "ptcli.model.sharing.attention_only.AttentionSharing"
@@ -186,7 +193,7 @@ def differences(one: Any, other: Any, key: str = "model") -> dict[str, tuple[Any
             return {key: (_name(one), _name(other))}
         found: dict[str, tuple[Any, Any]] = {}
         for name in dict.fromkeys([*one, *other]):
-            if not name.startswith("_") and name != "size":
+            if not name.startswith("_") and name not in RECORDS:
                 found |= differences(one.get(name), other.get(name), f"{key}.{name}")
         return found
     return {} if one == other else {key: (_name(one), _name(other))}

@@ -22,14 +22,10 @@ def to_theirs(tensors: Mapping[str, Tensor], entries: Iterable[Entry]) -> dict[s
     """Our tensors (all names, tied ones too) under their names, each with memory of its own."""
     result: dict[str, Tensor] = {}
     for entry in entries:
-        if entry.ours not in tensors:
-            assert entry.zeros is not None, f"{entry.ours} is not in the model"
-            tensor = torch.zeros(entry.zeros)
-        else:
-            tensor = tensors[entry.ours].detach().cpu()
+        tensor = tensors[entry.ours].detach().cpu() if entry.ours in tensors else _made_up(entry)
         if entry.rows is not None:
             tensor = tensor[-entry.rows :]
-        for name, part in zip(entry.theirs, tensor.chunk(len(entry.theirs)), strict=True):
+        for name, part in zip(entry.theirs, entry.layout.to_theirs(tensor, len(entry.theirs)), strict=True):
             result[name] = part.clone().contiguous()
     return result
 
@@ -47,8 +43,19 @@ def to_ours(tensors: Mapping[str, Tensor], entries: Iterable[Entry]) -> Read:
         used.update(entry.theirs)
         if not entry.read:
             continue
-        tensor = torch.cat([tensors[name] for name in entry.theirs])
+        tensor = entry.layout.to_ours([tensors[name] for name in entry.theirs])
         if entry.ours in result and not torch.equal(result[entry.ours], tensor):
             raise CheckpointError(f"{', '.join(entry.theirs)} are shared with other layers here, but differ there.")
         result[entry.ours] = tensor
     return Read(result, sorted(set(tensors) - used))
+
+
+def _made_up(entry: Entry) -> Tensor:
+    """What their model holds and ours needs no tensor for."""
+    if entry.waves is not None:
+        places, width = entry.waves
+        exponents = torch.arange(0, width, 2, dtype=torch.float64) / width
+        angles = torch.arange(places, dtype=torch.float64)[:, None] * 10000.0**-exponents
+        return torch.cat((angles.sin(), angles.cos()), -1).float()
+    assert entry.zeros is not None, f"{entry.ours} is not in the model"
+    return torch.zeros(entry.zeros)

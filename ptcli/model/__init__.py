@@ -12,13 +12,17 @@ position    {name: factory(shape)}, any number of them. `enters` says where:
             "value": as "score"; its relation also has gather(probabilities, distances) -> (B, h, S, d_h), added to what
             the attention gathers where `changes_values`. That needs the probabilities: the plain, slower path.
             A relation also declares `content` (whether query times key stays), `extra_scores` (how many more scores the
-            scale counts) and flops_per_token(length), for one head.
+            scale counts), flops_per_token(length), for one head, and flops_per_batch(length), what is done once
+            for all rows.
             `extrapolates`: whether any length can be told apart; where not, `max_positions` is the limit.
 attention   factory(shape, dropout=, relations=): forward(hidden, context, queries=) -> (B, S, H);
-            flops_per_token(length); window(layer): the places that a layer sees around each one, None for all.
+            flops_per_token(length); flops_per_batch(length); window(layer): the places that a layer sees around each
+            one, None for all. `output`: the matrix that leads out.
             `accepts`: the ways in ("query_key", "bias", "score", "value") that it takes; `causal`;
-            `isolates`: whether it keeps the examples of one row apart.
-ffn         factory(shape): forward(hidden); `activation`, which the masked-LM head uses too; flops_per_token().
+            `isolates`: whether it keeps the examples of one row apart. `sparse`: whether it takes the `band`, the
+            `examples` and the `blocks` of a context in place of its mask.
+ffn         factory(shape): forward(hidden); `activation`, which the masked-LM head uses too; flops_per_token();
+            `down`: what leads out.
 norm        factory(size): forward(hidden).
 residual    factory(size, norm=, dropout=, first=): forward(hidden, sublayer, *args); enter(hidden): what the sub-layer
             sees. `first`: nothing but the embeddings comes before. `final_norm`: whether one more norm ends the stack.

@@ -6,14 +6,18 @@ from dataclasses import dataclass, field
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.attention.flex_attention import BlockMask
 
 from ptcli.model.distances import Distances
+from ptcli.model.sparse import Band, Examples
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """`mask` is added to the attention scores: 0 where a key is seen, -inf where not; None: every key is seen.
 
+    `band`, `examples` or `blocks` says the same in its place where most of a long row's mask would be -inf
+    (ptcli.model.sparse).
     `rotations` turn queries and keys of shape (B, S, 2, h, d_h), one after another. `relations`: by the name of a
     position, what its share in each attention reads.
     """
@@ -21,6 +25,9 @@ class Context:
     mask: Float[Tensor, "#B #h #Q S"] | None
     rotations: tuple[Callable[[Tensor], Tensor], ...] = ()
     relations: Mapping[str, Distances] = field(default_factory=dict)
+    band: Band | None = None
+    examples: Examples | None = None
+    blocks: BlockMask | None = None
 
 
 def visibility_mask(sequence_ids: Int[Tensor, "B S"], dtype: torch.dtype) -> Float[Tensor, "B 1 Q S"] | None:

@@ -43,9 +43,12 @@ class Embeddings(nn.Module):
         input_ids: Int[Tensor, "B S"],
         token_type_ids: Int[Tensor, "B S"],
         positions: Sequence[Float[Tensor, "#B S E"]],
+        token_noise: Float[Tensor, "B S E"] | None = None,
     ) -> Float[Tensor, "B S H"]:
-        """Hidden states. `positions`: what the position slots add."""
+        """Hidden states. `positions`: what the position slots add. `token_noise`: a change of the token vectors."""
         hidden = self.tokens(input_ids)
+        if token_noise is not None:
+            hidden = hidden + token_noise
         if self.types is not None:
             hidden = hidden + self.types(token_type_ids)
         if self.task_types is not None:

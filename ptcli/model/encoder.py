@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
@@ -11,8 +12,9 @@ from ptcli.errors import ConfigError
 from ptcli.model.block import Block
 from ptcli.model.context import Context, compute_dtype, visibility_mask, window_mask
 from ptcli.model.embeddings import Embeddings
-from ptcli.model.initialization import initialize
+from ptcli.model.initialization import Initializer
 from ptcli.model.shape import Shape
+from ptcli.model.sparse import band_of, band_width, cuda_blocks, examples_of
 
 
 class Encoder(nn.Module):
@@ -22,8 +24,8 @@ class Encoder(nn.Module):
     `embedding_size`: None for embeddings as wide as the layers; a number, even an equal one, factorises them as ALBERT
     does (arXiv:1909.11942). `embedding_norm`: whether their sum is normed. `type_vocab_size`: segments that are told
     apart, 0 for none. `task_type_vocab_size`: rows of a table of tasks (ERNIE 2.0), of which `task_type` is added
-    everywhere; 0 for none. `size` records the named shape from which a configuration took its numbers; nothing is read
-    from it.
+    everywhere; 0 for none. `name` is what the model is called and `size` the named shape from which a configuration
+    took its numbers: records, from which nothing here is read.
     """
 
     bidirectional = True
@@ -50,12 +52,15 @@ class Encoder(nn.Module):
         dropout: float = 0.1,
         attention_dropout: float = 0.1,
         initializer_range: float = 0.02,
+        initializer_cutoff: float | None = None,
+        initializer_depth_scaled: bool = False,
+        name: str | None = None,
         size: Mapping[str, int] | None = None,
     ):
         super().__init__()
-        for name, value in (("dropout", dropout), ("attention_dropout", attention_dropout)):
+        for key, value in (("dropout", dropout), ("attention_dropout", attention_dropout)):
             if not 0 <= value < 1:
-                raise ConfigError(f"model.{name}={value} must lie in [0, 1): it is a share of activations set to zero.")
+                raise ConfigError(f"model.{key}={value} must lie in [0, 1): it is a share of activations set to zero.")
         if type_vocab_size < 0:
             raise ConfigError(f"model.type_vocab_size={type_vocab_size} must be 0 (no segments) or more.")
         if task_type_vocab_size < 0 or not 0 <= task_type < max(task_type_vocab_size, 1):
@@ -64,8 +69,9 @@ class Encoder(nn.Module):
                 f"must be 0 (no tasks) or more. Use model.task_type_vocab_size={max(task_type, 0) + 1}, or "
                 f"model.task_type=0."
             )
-        if not initializer_range > 0:
-            raise ConfigError(f"model.initializer_range={initializer_range} must be above 0.")
+        for key, value in (("range", initializer_range), ("cutoff", initializer_cutoff)):
+            if value is not None and not value > 0:
+                raise ConfigError(f"model.initializer_{key}={value} must be above 0.")
         shape = Shape(
             vocab_size=vocab_size,
             num_layers=num_layers,
@@ -76,7 +82,6 @@ class Encoder(nn.Module):
         )
         self.shape = shape
         self.norm_factory = norm
-        self.initializer_range = initializer_range
         self.embeddings = Embeddings(
             vocab_size=vocab_size,
             embedding_size=shape.embedding_size,
@@ -110,7 +115,23 @@ class Encoder(nn.Module):
         self.windows = tuple(b.attention.window(layer) for layer, b in enumerate(self.layers()))  # type: ignore
         ends_with_norm = any(block.attention_residual.final_norm for block in self.blocks)  # type: ignore[union-attr]
         self.final_norm = norm(hidden_size) if ends_with_norm else None
-        initialize(self, std=initializer_range)
+        self.initializer = Initializer(
+            std=initializer_range,
+            cutoff=initializer_cutoff,
+            outward=(2 * len(self.order)) ** -0.5 if initializer_depth_scaled else 1.0,
+        )
+        self.initializer.start(self)
+        if initializer_depth_scaled:
+            for part in (
+                *(a["attention"].output for a in attentions.values()),
+                *(f["ffn"].down for f in ffns.values()),
+            ):
+                self.initializer.scale_outward(part)  # type: ignore[arg-type]
+        self.attention_dropout = attention_dropout
+        # Whether nothing is added to the scores, so that hidden pairs can be left out.
+        self.sparse = not self._entering("bias", "score", "value") and all(
+            getattr(block.attention, "sparse", False) for block in self.blocks
+        )
 
     @property
     def hidden_size(self) -> int:
@@ -146,10 +167,23 @@ class Encoder(nn.Module):
         """Floating-point operations of a forward pass for each token of a row of `length` tokens, 2 a multiply-add.
 
         Matrix products of the body only: look-ups, norms, activations and the heads are not counted. Forward and
-        backward together take three times as much.
+        backward together take three times as much. What `flops_per_batch` counts comes on top.
         """
         projection = 2 * self.embedding_size * self.hidden_size if self.embeddings.projection is not None else 0
-        return projection + sum(self.blocks[number].flops_per_token(length) for number in self.order)  # type: ignore
+        return projection + sum(self.layer_flops_per_token(layer, length) for layer in range(len(self.order)))
+
+    def layer_flops_per_token(self, layer: int, length: int) -> int:
+        """The same for the layer that runs at this place of the stack. Windows count as they are worked out on CPUs."""
+        window = self.windows[layer]
+        keys = band_width(length, window) if self.sparse and window is not None else None
+        return self.blocks[self.order[layer]].flops_per_token(keys or length)  # type: ignore[operator]
+
+    def flops_per_batch(self, length: int) -> int:
+        """Floating-point operations of a forward pass over rows of `length` tokens that are done once for all rows.
+
+        Layers project tables of distances so.
+        """
+        return sum(layer.attention.flops_per_batch(length) for layer in self.layers())  # type: ignore[operator]
 
     def forward(self, batch: Mapping[str, Shaped[Tensor, "..."]]) -> Float[Tensor, "B S H"]:
         """Hidden states of a batch: reads input_ids, token_type_ids, position_ids and sequence_ids.
@@ -159,28 +193,30 @@ class Encoder(nn.Module):
         return self.finish(self.run(self.embed(batch), self.contexts(batch)))
 
     def embed(self, batch: Mapping[str, Shaped[Tensor, "..."]]) -> Float[Tensor, "B S H"]:
-        """What enters the first layer."""
+        """What enters the first layer. A batch may hold `token_noise` (B, S, E), added to the token vectors."""
         positions = [position(batch["position_ids"]) for _, position in self._entering("embedding")]
-        return self.embeddings(batch["input_ids"], batch["token_type_ids"], positions)
+        return self.embeddings(batch["input_ids"], batch["token_type_ids"], positions, batch.get("token_noise"))
 
     def contexts(self, batch: Mapping[str, Shaped[Tensor, "..."]]) -> dict[int | None, Context]:
         """What layers share, by the window that they see; None: all."""
         position_ids, sequence_ids = batch["position_ids"], batch["sequence_ids"]
         dtype = compute_dtype(self.embeddings.tokens.weight)
-        masks = [visibility_mask(sequence_ids, dtype)]
-        masks += [bias(position_ids).to(dtype) for _, bias in self._entering("bias")]
         relations = {name: position(position_ids) for name, position in self._entering("score", "value")}
-        return {
-            window: Context(
-                mask=_total([*masks, window_mask(position_ids, window, dtype) if window is not None else None]),
-                rotations=tuple(
-                    position(position_ids, dtype=dtype, local=window is not None)
-                    for _, position in self._entering("query_key")
-                ),
-                relations=relations,
+        left_out = {window: self._left_out(sequence_ids, window, dtype) for window in dict.fromkeys(self.windows)}
+        masks: list[Tensor | None] = []
+        if not all(left_out.values()):
+            masks = [visibility_mask(sequence_ids, dtype)]
+            masks += [bias(position_ids).to(dtype) for _, bias in self._entering("bias")]
+        contexts = {}
+        for window, sparse in left_out.items():
+            near = [window_mask(position_ids, window, dtype)] if window is not None and not sparse else []
+            rotations = tuple(
+                position(position_ids, dtype=dtype, local=window is not None)
+                for _, position in self._entering("query_key")
             )
-            for window in dict.fromkeys(self.windows)
-        }
+            mask = None if sparse else _total([*masks, *near])
+            contexts[window] = Context(mask=mask, rotations=rotations, relations=relations, **sparse)
+        return contexts
 
     def run(
         self,
@@ -198,6 +234,19 @@ class Encoder(nn.Module):
     def finish(self, hidden: Float[Tensor, "B S H"]) -> Float[Tensor, "B S H"]:
         """The last layer's states as they leave the model."""
         return hidden if self.final_norm is None else self.final_norm(hidden)
+
+    def _left_out(self, sequence_ids: Tensor, window: int | None, dtype: torch.dtype) -> dict[str, Any]:
+        """The `band`, `examples` or `blocks` of a context; empty where layers take a mask."""
+        if not self.sparse:
+            return {}
+        if window is not None and (band := band_of(sequence_ids, window, dtype)) is not None:
+            return {"band": band}
+        if window is None and (examples := examples_of(sequence_ids)) is not None:
+            return {"examples": examples}
+        if self.training and self.attention_dropout:  # FlexAttention has none
+            return {}
+        blocks = cuda_blocks(sequence_ids, window, head_size=self.shape.head_size)
+        return {} if blocks is None else {"blocks": blocks}
 
     def _entering(self, *ways: str) -> list[tuple[str, nn.Module]]:
         return [(name, position) for name, position in self.positions.items() if position.enters in ways]

@@ -8,7 +8,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ptcli.errors import ConfigError
-from ptcli.model.initialization import initialize
+from ptcli.model.initialization import Initializer
+
+_BERT = Initializer()
 
 
 class MaskedLMHead(nn.Module):
@@ -33,7 +35,7 @@ class MaskedLMHead(nn.Module):
         width: int | None = None,
         bias: bool = True,
         dense_bias: bool = True,
-        initializer_range: float = 0.02,
+        initializer: Initializer = _BERT,
     ):
         super().__init__()
         if width is None:
@@ -54,7 +56,8 @@ class MaskedLMHead(nn.Module):
         self.norm = norm(width) if transform else None
         self.decoder = None if tie else nn.Linear(width, vocab_size, bias=False)
         self.bias = nn.Parameter(torch.zeros(vocab_size)) if bias else None
-        initialize(self, std=initializer_range)
+        initializer.start(self)
+        initializer.scale_outward(self)
 
     def forward(self, hidden: Float[Tensor, "N H"], embeddings: Float[Tensor, "V E"]) -> Float[Tensor, "N V"]:
         """Logits. `embeddings`: the token table, which is the output matrix too where the head is tied."""
@@ -72,7 +75,7 @@ class EnhancedMaskDecoder(nn.Module):
 
     passes = 2
 
-    def __init__(self, *, max_positions: int, hidden_size: int, initializer_range: float = 0.02):
+    def __init__(self, *, max_positions: int, hidden_size: int, initializer: Initializer = _BERT):
         super().__init__()
         if max_positions < 1:
             raise ConfigError(
@@ -80,7 +83,7 @@ class EnhancedMaskDecoder(nn.Module):
             )
         self.max_positions = max_positions
         self.table = nn.Embedding(max_positions, hidden_size)
-        initialize(self, std=initializer_range)
+        initializer.start(self)
 
     def forward(
         self,
@@ -110,11 +113,11 @@ class Pooler(nn.Module):
 class PairHead(nn.Module):
     """Pooler and classifier of a sentence-pair task: next sentence, sentence order."""
 
-    def __init__(self, *, hidden_size: int, num_labels: int, initializer_range: float = 0.02):
+    def __init__(self, *, hidden_size: int, num_labels: int, initializer: Initializer = _BERT):
         super().__init__()
         self.pooler = Pooler(hidden_size)
         self.classifier = nn.Linear(hidden_size, num_labels)
-        initialize(self, std=initializer_range)
+        initializer.start(self)
 
     def forward(self, hidden: Float[Tensor, "M H"]) -> Float[Tensor, "M L"]:
         """Logits, from the hidden states of the classification positions."""

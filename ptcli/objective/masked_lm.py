@@ -53,19 +53,19 @@ class MaskedLM(nn.Module):
             width=width,
             bias=bias,
             dense_bias=dense_bias,
-            initializer_range=model.initializer_range,
+            initializer=model.initializer,
         )
         self.mask_decoder = None
         if decoder_positions is not None:
             self.mask_decoder = EnhancedMaskDecoder(
                 max_positions=decoder_positions,
                 hidden_size=model.hidden_size,
-                initializer_range=model.initializer_range,
+                initializer=model.initializer,
             )
         self.pair_head = None
         if pair.num_labels:
             self.pair_head = PairHead(
-                hidden_size=model.hidden_size, num_labels=pair.num_labels, initializer_range=model.initializer_range
+                hidden_size=model.hidden_size, num_labels=pair.num_labels, initializer=model.initializer
             )
             self.weights["pair"] = pair_weight
             self.denominators["pair"] = "pair_labels"
@@ -84,6 +84,16 @@ class MaskedLM(nn.Module):
     def predict(self, model: nn.Module, batch: Mapping[str, Shaped[Tensor, "..."]]) -> Float[Tensor, "N V"]:
         """Logits over the vocabulary at batch["label_positions"], in their order."""
         return self._masked_lm_logits(model, self._states(model, batch)[1], batch["label_positions"])
+
+    def flops_per_token(self, model: Encoder, length: int) -> int:
+        """Floating-point operations of a forward pass for each token of a row of `length`: the model's, and those of
+        the mask decoder's runs of its last layer. Heads are not counted.
+        """
+        body = model.flops_per_token(length)
+        if self.mask_decoder is None:
+            return body
+        more = self.mask_decoder.passes - (self.pair_head is None)  # pairs need the layer as it is, too
+        return body + more * model.layer_flops_per_token(len(model.order) - 1, length)
 
     def _states(self, model, batch) -> tuple[Callable[[], Tensor], Tensor]:
         """The model's hidden states, computed when asked for, and those that tokens are predicted from, (B, S, H)."""

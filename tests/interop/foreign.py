@@ -10,6 +10,8 @@ from transformers import (
     BertConfig,
     BertForMaskedLM,
     BertForPreTraining,
+    DebertaConfig,
+    DebertaForMaskedLM,
     DebertaV2Config,
     DebertaV2ForMaskedLM,
     ElectraConfig,
@@ -21,6 +23,8 @@ from transformers import (
     PreTrainedModel,
     RobertaConfig,
     RobertaForMaskedLM,
+    RoFormerConfig,
+    RoFormerForMaskedLM,
 )
 
 from tests.command.toy import WORDS
@@ -39,6 +43,7 @@ SIZES = {
     "initializer_range": 0.2,
     "pad_token_id": 1,
 }
+WAVES = SIZES | {"max_position_embeddings": 1536}  # rows of a table that nothing trains
 
 MODELS = {
     "bert": lambda: BertForPreTraining(BertConfig(**SIZES)),
@@ -63,6 +68,26 @@ MODELS = {
             },
         )
     ),
+    "deberta": lambda: DebertaForMaskedLM(
+        DebertaConfig(
+            **SIZES,
+            type_vocab_size=2,
+            position_biased_input=False,
+            relative_attention=True,
+            max_relative_positions=12,
+            pos_att_type=["c2p", "p2c"],
+        )
+    ),
+    "deberta-c2p": lambda: DebertaForMaskedLM(
+        DebertaConfig(
+            **SIZES,
+            position_biased_input=False,
+            relative_attention=True,
+            max_relative_positions=12,
+            pos_att_type=["c2p"],
+            tie_word_embeddings=False,
+        )
+    ),
     "deberta-v2": lambda: DebertaV2ForMaskedLM(
         DebertaV2Config(
             **SIZES,
@@ -79,6 +104,12 @@ MODELS = {
     "ernie": lambda: ErnieForPreTraining(
         ErnieConfig(**SIZES, hidden_act="relu", use_task_id=True, task_type_vocab_size=3)
     ),
+    "ernie-no-tasks": lambda: ErnieForPreTraining(
+        ErnieConfig(**SIZES, hidden_act="relu", use_task_id=False, task_type_vocab_size=0)
+    ),
+    "electra-wide": lambda: ElectraForMaskedLM(ElectraConfig(**SIZES, embedding_size=32)),
+    "roformer": lambda: RoFormerForMaskedLM(RoFormerConfig(**WAVES)),
+    "roformer-narrow": lambda: RoFormerForMaskedLM(RoFormerConfig(**WAVES, embedding_size=16, hidden_act="gelu_new")),
 }
 
 
@@ -90,7 +121,8 @@ def make(kind: str) -> PreTrainedModel:
         for parameter in model.parameters():
             if parameter.ndim == 1:
                 parameter.add_(torch.randn_like(parameter) * 0.1)
-        for table in (part for part in model.modules() if isinstance(part, nn.Embedding)):
+        tables = [part for part in model.modules() if isinstance(part, nn.Embedding) and part.weight.requires_grad]
+        for table in tables:
             table.weight[table.padding_idx or 0] += 0.1
     return model
 

@@ -1,4 +1,4 @@
-"""NEZHA, MosaicBERT, NeoBERT and crammed BERT have no class in transformers: here they are written down from their
+"""NEZHA, MosaicBERT, NeoBERT and crammed BERT have no class in transformers 5: here they are written down from their
 papers, one function each, and the presets compute the same from the same weights.
 """
 

@@ -30,8 +30,9 @@ from ptcli.model.sharing.attention_only import AttentionSharing
 from ptcli.model.sharing.ffn_only import FeedForwardSharing
 from ptcli.model.sharing.groups import GroupSharing
 from ptcli.model.sharing.none import NoSharing
+from ptcli.objective.masked_lm import MaskedLM
 
-from .build import encoder, random_rows, rows
+from .build import NO_PAIR, encoder, random_rows, rows
 
 POSITIONS = {
     "learned": {"learned": partial(LearnedPositions, max_positions=40)},
@@ -235,7 +236,7 @@ def test_shared_layers_compute_what_copies_would(sharing):
 
 
 @pytest.mark.parametrize(
-    ("changes", "left_out"),
+    ("changes", "once"),
     [
         ({"ffn": ReluFeedForward}, 0),
         ({"ffn": GegluFeedForward}, 0),
@@ -243,17 +244,23 @@ def test_shared_layers_compute_what_copies_would(sharing):
         ({"ffn": GroupedFeedForward}, 0),
         ({"position": {"shaw": ShawPositions}}, 0),
         ({"position": {"nezha": NezhaPositions}}, 0),
+        ({"position": POSITIONS["disentangled"]}, 2 * 2 * 2 * 12 * 32 * 32),
         ({"position": POSITIONS["disentangled_long"]}, 2 * 2 * 2 * 24 * 32 * 32),
+        ({"position": POSITIONS["disentangled_log"]}, 2 * 2 * 3 * 16 * 32 * 32),
         ({"position": {"transformer_xl": TransformerXLPositions}}, 2 * 2 * 23 * 32 * 32),
     ],
-    ids=["relu", "geglu", "swiglu", "grouped", "shaw", "nezha", "disentangled", "transformer_xl"],
+    ids=[
+        *("relu", "geglu", "swiglu", "grouped", "shaw", "nezha"),
+        *("disentangled", "disentangled_long", "disentangled_log", "transformer_xl"),
+    ],
 )
-def test_flops_of_every_part_are_those_that_torch_counts(changes, left_out):
-    """`left_out`: projections of tables of distances, once a batch and layer."""
+def test_flops_of_every_part_are_those_that_torch_counts(changes, once):
+    """`once`: projections of tables of distances, once a batch and layer."""
     model = encoder(**changes)
     with FlopCounterMode(display=False) as counter, torch.autocast("cpu", torch.bfloat16):
         model(random_rows([[12], [12]]))
-    assert counter.get_total_flops() - left_out == pytest.approx(24 * model.flops_per_token(12), rel=0.01)
+    assert model.flops_per_batch(12) == once
+    assert counter.get_total_flops() == pytest.approx(24 * model.flops_per_token(12) + once, rel=0.01)
 
 
 @pytest.mark.parametrize("embedding_size", [None, 16])
@@ -277,6 +284,20 @@ def test_initial_weights():
         elif parameter.numel() > 4000:
             assert abs(parameter.mean()) < 5 * 0.02 / math.sqrt(parameter.numel()), name
             assert abs(parameter.std() / 0.02 - 1) < 5 / math.sqrt(2 * parameter.numel()), name
+
+
+def test_initial_weights_cut_off_and_scaled_by_depth():
+    wide = {"hidden_size": 128, "intermediate_size": 512, "vocab_size": 400, "num_layers": 8}
+    model = encoder(**wide, initializer_range=0.02, initializer_cutoff=2.0, initializer_depth_scaled=True)
+    head = MaskedLM(model=model, pair=NO_PAIR).masked_lm_head
+    cut = 0.8796  # the deviation of a normal that is cut at two deviations, as a share of its own
+    for name, parameter in [*model.named_parameters(), ("head.dense.weight", head.dense.weight)]:
+        if parameter.ndim == 1 or parameter.numel() < 4000:
+            continue
+        outward = any(part in name for part in ("attention.output", "ffn.down", "head"))
+        std = 0.02 / 4 if outward else 0.02  # 4: the root of twice 8 layers
+        assert parameter.abs().max() <= 2 * std * (1 + 1e-6), name
+        assert abs(parameter.std() / (cut * std) - 1) < 5 / math.sqrt(2 * parameter.numel()), name
 
 
 def test_same_seed_same_weights():
@@ -351,6 +372,7 @@ def test_final_norm_belongs_to_pre_norm():
         ({"task_type": 1}, "model.task_type=1 is no row of model.task_type_vocab_size=0.*Use"),
         ({"task_type_vocab_size": -1}, "task_type_vocab_size=-1"),
         ({"initializer_range": 0.0}, "model.initializer_range"),
+        ({"initializer_cutoff": 0.0}, "model.initializer_cutoff=0.0 must be above 0"),
         ({"sharing": GroupSharing(num_groups=3), "num_layers": 4}, "num_groups=3 does not divide.*Use one of 1, 2, 4"),
         ({"hidden_size": 12, "position": {"rotary": RotaryPositions}}, "heads are 3 wide"),
     ],

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hydra.utils import instantiate
 
+from ptcli.model.initialization import Initializer
 from ptcli.objective.masked_lm import MaskedLM
 
 from .build import CONF, NO_PAIR, PAIR, Together, compose_model, random_rows, scored
@@ -96,6 +97,20 @@ def test_positions_combine_and_leave(tmp_path):
     assert not build(tmp_path, "model/position=none")[0].positions
 
 
+def test_a_size_may_say_how_wide_embeddings_are(tmp_path):
+    assert compose_model(tmp_path, *SMALL).model.embedding_size == 128
+    assert compose_model(tmp_path, *SMALL, "model.embedding_size=64").model.embedding_size == 64
+    assert compose_model(tmp_path, "model=electra", "model/size=small").model.embedding_size is None
+
+
+def test_modernbert_begins_as_its_paper_says(tmp_path):
+    model = build(tmp_path, "model=modernbert", "model/size=tiny", vocab_size=900, device="cpu")[0]
+    assert model.initializer == Initializer(std=0.02, cutoff=2.0, outward=0.5)
+    std = model.blocks[0].ffn.down.weight.std()
+    assert abs(std / (0.5 * 0.02 * 0.8796) - 1) < 0.05
+    assert build(tmp_path, "model=bert")[0].initializer == Initializer()
+
+
 def test_albert_is_its_paper(tmp_path):
     model, config = build(tmp_path, "model=albert")
     assert config.model.embedding_size == 128
@@ -105,7 +120,7 @@ def test_albert_is_its_paper(tmp_path):
 
 ALBERT = ("model=albert", "objective=masked_lm")
 ERNIE_3 = ("model=ernie", "model.task_type_vocab_size=3", "model.type_vocab_size=4")
-SMALL = ("model=electra", "model/size=electra_small", "model.embedding_size=128")
+SMALL = ("model=electra", "model/size=electra_small")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +179,7 @@ def test_parameter_counts_are_exact(tmp_path, overrides, vocab_size, encoder_and
     ("overrides", "vocab_size", "parameters"),
     [
         (("model=electra",), 30522, 109_483_009 - (768 * 768 + 768) - 769),  # without the discriminator's head
-        (("model=electra", "model/size=electra_small", "model.embedding_size=128"), 30522, 13_549_057 - 256 * 258 - 1),
+        (SMALL, 30522, 13_549_057 - 256 * 258 - 1),
         (("model=deberta",), 50265, 138_601_728),
         (("model=deberta_v3",), 128100, 183_831_552),
         (("model=modernbert",), 50368, 149_014_272),

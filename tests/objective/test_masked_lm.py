@@ -3,6 +3,7 @@ from functools import partial
 import pytest
 import torch
 from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
 from ptcli.batch.contract import IGNORE_INDEX
 from ptcli.errors import ConfigError
@@ -46,6 +47,23 @@ def test_correct_counts_right_answers():
     batch["labels"].view(-1)[batch["label_positions"]] = whole.objective.predict(whole.model, batch).argmax(-1)
     loss = whole(batch)
     assert loss.correct["masked_lm"] == loss.counts["masked_lm"]
+
+
+@pytest.mark.parametrize("pair", [NO_PAIR, PAIR], ids=["alone", "pair"])
+@pytest.mark.parametrize("decoder_positions", [None, 40], ids=["plain", "mask-decoder"])
+def test_flops_are_those_that_torch_counts(decoder_positions, pair):
+    position = {"disentangled": partial(DisentangledPositions, max_distance=6)}
+    model = encoder(position=position)
+    objective = MaskedLM(model=model, pair=pair, decoder_positions=decoder_positions)
+    batch = scored(random_rows([[12], [12]]))
+    with FlopCounterMode(display=False) as counter, torch.autocast("cpu", torch.bfloat16):
+        objective(model, batch)
+    scored_places, pairs = len(batch["label_positions"]), len(batch["pair_positions"])
+    heads = 2 * scored_places * (32 * 32 + 32 * 61)
+    heads += 2 * pairs * (32 * 32 + 32 * 2) if pair.num_labels else 0
+    runs = 2 if decoder_positions is None else 3 + bool(pair.num_labels)  # of layers, each projects the table
+    wanted = 24 * objective.flops_per_token(model, 12) + runs * model.flops_per_batch(12) // 2 + heads
+    assert counter.get_total_flops() == wanted
 
 
 def test_predict_gives_logits_at_scored_positions_in_order():

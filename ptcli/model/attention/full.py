@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from ptcli.model.context import Context
 from ptcli.model.shape import Shape
+from ptcli.model.sparse import attend_blocks
 
 
 class FullAttention(nn.Module):
@@ -21,6 +22,7 @@ class FullAttention(nn.Module):
     accepts = frozenset({"query_key", "bias", "score", "value"})
     causal = False
     isolates = True
+    sparse = True
 
     def __init__(
         self,
@@ -52,7 +54,35 @@ class FullAttention(nn.Module):
     ) -> Float[Tensor, "B S H"]:
         """What each position gathers, before the residual connection. `queries`: who looks, if not `hidden`."""
         query, key, value = self._heads(hidden, context, queries)  # (B, h, S, d_h) each
-        added = context.mask
+        if context.blocks is not None:
+            gathered = attend_blocks(query, key, value, context.blocks, scale=self.scale)
+        elif context.band is not None:
+            band = context.band
+            gathered = band.unfold(self._gather(*band.fold(query, key, value), band.mask, context))
+        elif context.examples is not None:
+            pieces = context.examples.apart(query, key, value)
+            pieces = [self._gather(*piece, None, context) if real else piece[2] for real, piece in pieces]
+            gathered = context.examples.together(pieces, len(query))
+        else:
+            gathered = self._gather(query, key, value, context.mask, context)
+        return self.output(gathered.transpose(1, 2).flatten(2))
+
+    def flops_per_token(self, length: int) -> int:
+        """Floating-point operations of a forward pass for each token that looks at `length` others, 2 a multiply-add.
+
+        What is done once for all rows is not counted: see `flops_per_batch`.
+        """
+        hidden_size = self.num_heads * self.head_size
+        relations = sum(relation.flops_per_token(length) for relation in self.relations.values())  # type: ignore
+        return 2 * (4 * hidden_size**2 + (1 + self.content) * length * hidden_size) + self.num_heads * relations
+
+    def flops_per_batch(self, length: int) -> int:
+        """Floating-point operations of a forward pass over rows of `length`, however many: tables of distances."""
+        return sum(relation.flops_per_batch(length) for relation in self.relations.values())  # type: ignore
+
+    def _gather(
+        self, query: Tensor, key: Tensor, value: Tensor, added: Tensor | None, context: Context
+    ) -> Float[Tensor, "B h S d"]:
         for name, relation in self.relations.items():
             scores = relation(query * self.scale, key, context.relations[name], scale=self.scale, project=self._project)
             added = scores if added is None else added + scores
@@ -60,31 +90,27 @@ class FullAttention(nn.Module):
             added = added.to(query.dtype)
         dropout = self.dropout if self.training else 0.0
         if self.into_values or not self.content or _products_are_faster(query, dropout):
-            gathered = self._by_products(query, key, value, added, context, dropout)
-        else:
-            gathered = F.scaled_dot_product_attention(
-                query, key, value, attn_mask=added, dropout_p=dropout, scale=self.scale
-            )
-        return self.output(gathered.transpose(1, 2).flatten(2))
-
-    def flops_per_token(self, length: int) -> int:
-        """Floating-point operations of a forward pass for each token of a row of `length`, 2 a multiply-add."""
-        hidden_size = self.num_heads * self.head_size
-        relations = sum(relation.flops_per_token(length) for relation in self.relations.values())  # type: ignore
-        return 2 * (4 * hidden_size**2 + (1 + self.content) * length * hidden_size) + self.num_heads * relations
+            return self._by_products(query, key, value, added, context, dropout)
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=added, dropout_p=dropout, scale=self.scale)
 
     def _project(self, hidden: Float[Tensor, "... H"]) -> Float[Tensor, "... W"]:
         """Queries, keys and values one behind the other."""
+        return self.qkv(hidden) if self.query_value_bias is None else F.linear(hidden, self.qkv.weight, self._bias())
+
+    def _bias(self) -> Tensor | None:
         if self.query_value_bias is None:
-            return self.qkv(hidden)
+            return self.qkv.bias
         query, value = self.query_value_bias
-        return F.linear(hidden, self.qkv.weight, torch.cat((query, torch.zeros_like(query), value)))
+        return torch.cat((query, torch.zeros_like(query), value))
 
     def _heads(self, hidden: Tensor, context: Context, queries: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        qkv = self._project(hidden).unflatten(-1, (3, self.num_heads, self.head_size))  # (B, S, 3, h, d_h)
-        if queries is not None:
-            looking = self._project(queries).unflatten(-1, (3, self.num_heads, self.head_size))
-            qkv = torch.cat((looking[:, :, :1], qkv[:, :, 1:]), 2)
+        if queries is None:
+            qkv = self._project(hidden)
+        else:  # queries of the ones, keys and values of the others
+            widths, bias = (hidden.shape[-1], 2 * hidden.shape[-1]), self._bias()
+            weights, biases = self.qkv.weight.split(widths), (None, None) if bias is None else bias.split(widths)
+            qkv = torch.cat([F.linear(*part) for part in zip((queries, hidden), weights, biases, strict=True)], -1)
+        qkv = qkv.unflatten(-1, (3, self.num_heads, self.head_size))  # (B, S, 3, h, d_h)
         if context.rotations:
             query_key, value = qkv.split((2, 1), dim=2)  # not slices: their gradients would each fill a whole tensor
             for rotate in context.rotations:

@@ -12,8 +12,8 @@ class SlidingAttention(FullAttention):
     alternation is ModernBERT's, arXiv:2412.13663).
 
     `window`: places in all, half of them on each side, the position itself not counted. `full_every`: layers 0, 3, 6
-    and so on see all where it is 3; 0: none does. The window is a mask on full attention: it changes what is seen, and
-    saves no work.
+    and so on see all where it is 3; 0: none does. Long rows are worked out in blocks that leave out what lies beyond
+    the window (ptcli.model.sparse), unless a position adds to the scores; other rows under a mask.
     """
 
     def __init__(

@@ -69,6 +69,8 @@ class DisentangledPositions(nn.Module):
         content, keys, queries = self.terms
         return DisentangledRelation(
             self.shape,
+            max_rows=2 * self.reach,
+            grows=self.num_buckets is None,
             content=content,
             keys=keys,
             queries=queries,
@@ -103,14 +105,27 @@ def log_buckets(apart: Int[Tensor, "..."], *, num_buckets: int, max_distance: in
 
 
 class DisentangledRelation(nn.Module):
-    """How one layer reads the table of distances. `content`, `keys`, `queries`: which of the three scores it takes."""
+    """How one layer reads the table of distances. `content`, `keys`, `queries`: which of the three scores it takes.
+
+    `max_rows`: of the table; where it `grows`, no more than twice a row's length are read.
+    """
 
     changes_values = False
 
     def __init__(
-        self, shape: Shape, *, content: bool, keys: bool, queries: bool, share_projections: bool, dropout: float
+        self,
+        shape: Shape,
+        *,
+        content: bool,
+        keys: bool,
+        queries: bool,
+        share_projections: bool,
+        dropout: float,
+        max_rows: int,
+        grows: bool,
     ):
         super().__init__()
+        self.max_rows, self.grows = max_rows, grows
         self.content, self.keys, self.queries = content, keys, queries
         self.extra_scores = int(keys) + int(queries) - (0 if content else 1)
         self.shape = shape
@@ -147,7 +162,15 @@ class DisentangledRelation(nn.Module):
 
     def flops_per_token(self, length: int) -> int:
         """Floating-point operations for each token, for one head; the projection of the table is not counted."""
-        return 2 * (self.keys + self.queries) * 2 * length * self.shape.head_size
+        return 2 * (self.keys + self.queries) * self._rows_read(length) * self.shape.head_size
+
+    def flops_per_batch(self, length: int) -> int:
+        """Floating-point operations of the projection of the table, for rows of `length`."""
+        projections = 3 if self.share_projections else self.keys + self.queries
+        return 2 * projections * self._rows_read(length) * self.shape.hidden_size**2
+
+    def _rows_read(self, length: int) -> int:
+        return min(2 * length, self.max_rows) if self.grows else self.max_rows
 
     def _heads(self, rows: Tensor | None) -> Float[Tensor, "h P d"]:
         assert rows is not None

@@ -63,3 +63,7 @@ class NezhaRelation(nn.Module):
     def flops_per_token(self, length: int) -> int:
         """Floating-point operations for each token, for one head."""
         return 2 * 2 * self.table_size
+
+    def flops_per_batch(self, length: int) -> int:
+        """None: the table is read as it is."""
+        return 0

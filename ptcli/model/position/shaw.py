@@ -59,3 +59,7 @@ class ShawRelation(nn.Module):
     def flops_per_token(self, length: int) -> int:
         """Floating-point operations for each token, for one head."""
         return 2 * self.key.weight.numel() * (2 if self.changes_values else 1)
+
+    def flops_per_batch(self, length: int) -> int:
+        """None: the table is read as it is."""
+        return 0

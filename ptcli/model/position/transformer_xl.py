@@ -70,3 +70,7 @@ class TransformerXLRelation(nn.Module):
     def flops_per_token(self, length: int) -> int:
         """Floating-point operations for each token, for one head; the projection of the table is not counted."""
         return 2 * (2 * length - 1 + 1) * self.head_size
+
+    def flops_per_batch(self, length: int) -> int:
+        """Floating-point operations of the projection of the waves, for rows of `length`."""
+        return 2 * (2 * length - 1) * self.projection.in_features * self.projection.out_features

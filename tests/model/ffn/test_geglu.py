@@ -25,7 +25,7 @@ def test_equals_the_formula():
         ({"bias": False, "output_bias": True}, {"down.bias"}),
         ({"output_bias": False}, {"up.bias"}),
     ],
-    ids=str,
+    ids=["both", "neither", "output", "input"],
 )
 def test_biases(settings, biases):
     names = {name for name, _ in GegluFeedForward(SHAPE, **settings).named_parameters()}

@@ -23,7 +23,7 @@ def test_equals_the_formula():
         ({"bias": False, "output_bias": True}, {"down.bias"}),
         ({"output_bias": False}, {"up.bias"}),
     ],
-    ids=str,
+    ids=["both", "neither", "output", "input"],
 )
 def test_biases(settings, biases):
     names = {name for name, _ in SwigluFeedForward(SHAPE, **settings).named_parameters()}
