@@ -5,9 +5,11 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # Workers for the tests; the machine's cores unless given.
 WORKERS ?= auto
+# Further words for the benchmark, such as BENCH=--quick.
+BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format docs clean
+.PHONY: help install demo test test-all check format bench docs clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -41,10 +43,15 @@ format: $(STAMP)  ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+bench: $(STAMP)  ## training speed beside a peer: make bench TEXT=folder PEER=script.py (hours; on a quiet machine)
+	@test -n "$(TEXT)" -a -n "$(PEER)" || { echo "Type: make bench TEXT=FILE-OR-FOLDER PEER=SCRIPT.py (benchmarks/train.py says what it prints)"; exit 2; }
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/train.py --text "$(TEXT)" --peer "$(PEER)" $(BENCH)
+
 docs: $(STAMP)  ## regenerate the tables in README.md and docs/
 	$(BIN)/python -m ptcli.config.tables README.md
 	$(BIN)/python -m ptcli.config.combinations
 	$(BIN)/python -m ptcli.command.models docs/models.md
+	$(BIN)/python -m ptcli.config.recipes docs/recipes.md
 
 clean:  ## remove what make and the tests made (never runs/)
 	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis

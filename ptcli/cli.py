@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import ptcli
 from ptcli.errors import ConfigError, PtcliError
@@ -35,6 +36,25 @@ COMMANDS = (
         ),
     ),
     Command(
+        "finetune",
+        "train a pretrained model on a task",
+        "finetune",
+        examples=(
+            "ptcli finetune checkpoint=runs/NAME task=classification task.path=reviews/ max_length=64",
+            "ptcli finetune checkpoint=runs/NAME task=sst2 task.path=SST-2/     a benchmark's own layout",
+            "ptcli finetune -m checkpoint=runs/NAME task=rte seed=1,2,3,4,5     five runs, one after the other",
+        ),
+    ),
+    Command(
+        "predict",
+        "let a fine-tuned model answer the rows of a file",
+        "predict",
+        examples=(
+            "ptcli predict checkpoint=runs/NAME input=test.tsv output=answers.csv",
+            "ptcli predict checkpoint=runs/NAME input=test.tsv output=sub.tsv format=submission",
+        ),
+    ),
+    Command(
         "prepare",
         "tokenise a corpus and store it, as pretrain would",
         "prepare",
@@ -56,17 +76,21 @@ COMMANDS = (
     ),
     Command(
         "check",
-        "say whether a configuration fits together, how large the model is and what it needs; trains nothing",
-        "pretrain",
-        examples=("ptcli check model=albert model/size=albert_xxlarge",),
+        "say whether a configuration fits together, what it needs and how long it takes; trains nothing",
+        "check",
+        examples=(
+            "ptcli check model=albert model/size=albert_xxlarge",
+            "ptcli check recipe=bert corpus=text corpus.path=books/      time for the whole recipe on this machine",
+        ),
     ),
     Command(
         "evaluate",
-        "measure a model on held-out text",
+        "measure a model on held-out text, or a fine-tuned one on its task",
         "evaluate",
         examples=(
             "ptcli evaluate checkpoint=runs/NAME                         on the documents it held out",
             "ptcli evaluate checkpoint=runs/NAME corpus.path=other.txt",
+            "ptcli evaluate checkpoint=runs/FINE-TUNED errors=errors.tsv  on its task; the worst rows first",
         ),
     ),
     Command(
@@ -86,11 +110,23 @@ COMMANDS = (
         ),
     ),
     Command(
+        "reproduce",
+        "take the first steps of a run once more, and say whether they are bitwise equal",
+        "reproduce",
+        words="a run folder",
+        examples=("ptcli reproduce runs/NAME", "ptcli reproduce runs/NAME steps=5"),
+    ),
+    Command(
         "options",
-        "list the groups of options, or the choices of one group and their keys",
+        "list the groups of options, the choices of one group and their keys, or how two choices differ",
         None,
-        words="a group",
-        examples=("ptcli options", "ptcli options mask", "ptcli options model/position"),
+        words="a group, or group=choice against=choice",
+        examples=(
+            "ptcli options",
+            "ptcli options mask",
+            "ptcli options model/position",
+            "ptcli options recipe=roberta against=bert               what the paper changed",
+        ),
     ),
 )
 _HELP = ("help", "--help", "-h")
@@ -140,11 +176,19 @@ def _main(words: list[str]) -> int:
     from ptcli.config.run import run
 
     overrides, positional = _positional(command, rest)
-    if any(word.startswith("checkpoint=") for word in overrides) and command.root in ("pretrain", "prepare", "view"):
+    trains = command.root in ("pretrain", "prepare", "check", "view")  # what is trained, or looked at before it is
+    if trains and any(word.startswith("checkpoint=") for word in overrides):
         from ptcli.command.start import implied
 
         overrides = [*implied(overrides), *overrides]
-    return run(command.name, overrides, root=command.root, positional=positional)
+    from ptcli.launch.environment import is_one_of_several
+
+    lead = partial(run, command.name, overrides, root=command.root, positional=positional)
+    if command.name == "pretrain" and is_one_of_several():
+        from ptcli.launch.group import end_at_once, lead_or_follow
+
+        end_at_once(lead_or_follow(lead))
+    return lead()
 
 
 def _find(name: str) -> Command:

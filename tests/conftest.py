@@ -18,7 +18,15 @@ from jaxtyping import install_import_hook  # noqa: E402
 import tests.typechecking  # noqa: E402, F401  (the hook looks it up by name)
 
 # Shapes in signatures are checked whenever a model or an objective runs in a test.
-install_import_hook(["ptcli.model", "ptcli.objective"], "tests.typechecking.check")
+install_import_hook(
+    [
+        "ptcli.model",
+        "ptcli.objective",
+        *(f"ptcli.task.{name}" for name in ("pooling", "head", "losses", "adversarial")),
+        *(f"ptcli.task.{name}" for name in ("objective", "places", "layer_mix", "r_drop")),
+    ],
+    "tests.typechecking.check",
+)
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "interop": {"model", "tokenizer"},
     "report": set(),
     "config": set(),
-    "launch": {"command"},
+    "launch": {"command", "config", "trainer"},
 }
 # the contracts between rooms: data without behaviour, which any room may name
 CONTRACTS = {
@@ -61,6 +61,7 @@ CONTRACTS = {
     "ptcli.mask.examples",
     "ptcli.corpus.document",
     "ptcli.objective.loss",
+    "ptcli.task.encoded",
 }
 # who may see a DictConfig
 ASSEMBLERS = ("command", "config", "launch")

@@ -84,7 +84,7 @@ class Epoch:
         self._key = key
         self.groups = None
         if group_size is not None:
-            self.groups = LengthGroups(num_rows=self.num_rows, size=group_size, key=key, lengths_of=self._row_tokens)
+            self.groups = LengthGroups(num_rows=self.num_rows, size=group_size, key=key, lengths_of=self.row_tokens)
 
     def rows(self, first: int, last: int) -> np.ndarray:
         """Global row numbers at places [first, last) of the visiting order, int64."""
@@ -92,7 +92,8 @@ class Epoch:
             return self.groups.rows(first, last)
         return permute(np.arange(first, last, dtype=np.int64), self.num_rows, self._key)
 
-    def _row_tokens(self, rows: np.ndarray) -> np.ndarray:
+    def row_tokens(self, rows: np.ndarray) -> np.ndarray:
+        """Tokens of text in each of some rows, by global number: int64."""
         shard_of_row = np.searchsorted(self.offsets, rows, side="right") - 1
         tokens = np.empty(rows.shape[0], np.int64)
         for number in np.unique(shard_of_row):
@@ -123,6 +124,10 @@ class Loader:
     `static_length` lays every micro-batch out at max_length (one shape, for CUDA); otherwise at its longest row.
     `group_by_length` puts rows of like length into a micro-batch; none holds rows of two groups, so a step that crosses
     an epoch's end may have one more.
+
+    Of `ranks` that train together, each is given its own part of a step's rows, in order: together they are the same
+    rows whatever their number. `counts` and `measured` are then of that part, a position is all ranks'. `group_size`:
+    rows of a group of like length, so that it need not depend on the number of ranks; None: `micro_size`.
     """
 
     rows_of = "an epoch"  # what `epoch(0)` holds the rows of, for messages
@@ -142,6 +147,9 @@ class Loader:
         seed: int,
         static_length: bool = False,
         group_by_length: bool = False,
+        group_size: int | None = None,
+        rank: int = 0,
+        ranks: int = 1,
         prefetch: int = 2,
     ) -> None:
         self.batch_size, self.micro_size = batch_size, micro_size
@@ -149,12 +157,16 @@ class Loader:
         self._packing, self._pair, self._mask = packing, pair, mask
         self._vocabulary, self._max_length, self._seed = vocabulary, max_length, seed
         self._static_length, self._prefetch = static_length, prefetch
-        self._group_size = micro_size if group_by_length else None
+        self._group_size = (group_size or micro_size) if group_by_length else None
+        assert 0 <= rank < ranks and batch_size % ranks == 0
+        self._share = batch_size // ranks
+        self._before, self._after = rank * self._share, (ranks - 1 - rank) * self._share  # rows of other ranks
         self._epochs: dict[int, Epoch] = {}
 
     def epoch(self, number: int) -> Epoch:
         """The rows of epoch `number`. A static mask's epochs repeat, in another visiting order."""
-        if number not in self._epochs:
+        epoch = self._epochs.get(number)
+        if epoch is None:
             epoch = self._make_epoch(
                 number, self._documents, [self._shards[d.shard] for d in self._documents], self._mask.data_epoch(number)
             )
@@ -166,9 +178,8 @@ class Loader:
                     f"{_because(epoch.counts)}. Give more text, another packing=, or pair=none."
                 )
             # A step touches at most a few neighbouring epochs; older ones are let go.
-            self._epochs = {n: e for n, e in self._epochs.items() if n >= number - 1}
-            self._epochs[number] = epoch
-        return self._epochs[number]
+            self._epochs = {n: e for n, e in self._epochs.items() if n >= number - 1} | {number: epoch}
+        return epoch
 
     def _make_epoch(
         self, number: int, documents: list[Documents], shards: Sequence[TokenShard], data_epoch: int
@@ -222,7 +233,7 @@ class Loader:
             thread.join()
 
     def once(self, *, max_tokens: int | None = None, step: int | None = None) -> Iterator[dict[str, Tensor]]:
-        """Micro-batches of one pass over epoch 0, until at least `max_tokens` real tokens were given (None: all).
+        """Micro-batches of one pass over epoch 0, until at least `max_tokens` tokens of text were given (None: all).
 
         The mask is that of an optimiser step, or, at None, of evaluations: a ratio that changes is constant there.
         """
@@ -233,12 +244,16 @@ class Loader:
         self, *, max_tokens: int | None = None, step: int | None = None
     ) -> Iterator[tuple[Gathered, Masked, np.ndarray]]:
         """The micro-batches of `once` before they are laid out, and the document of each position, int64 (N,)."""
-        row, tokens, epoch = 0, 0, self.epoch(0)
-        while row < epoch.num_rows and (max_tokens is None or tokens < max_tokens):
+        row, left, epoch = 0, max_tokens, self.epoch(0)
+        while row < epoch.num_rows and (left is None or left > 0):
             size = min(self.micro_size, epoch.num_rows - row)
+            if left is not None:  # the same rows however many go through the model at once
+                ends = np.cumsum(epoch.row_tokens(epoch.rows(row, row + size)))
+                size = min(size, int(np.searchsorted(ends, left)) + 1)
+                left -= int(ends[size - 1])
             gathered, masked, *_ = self._micro_batch(0, row, size, step)
             documents = [self._documents_of(number, local) for number, local in epoch.parts(row, row + size)]
-            row, tokens = row + size, tokens + gathered.examples.tokens.shape[0]
+            row += size
             yield gathered, masked, np.concatenate(documents)
 
     def first_epoch(self) -> Iterator[tuple[Gathered, Masked]]:
@@ -252,10 +267,29 @@ class Loader:
         """The rows laid out as a batch."""
         return to_tensors(self._lay_out(gathered, masked))
 
-    def _documents_of(self, number: int, rows: np.ndarray) -> np.ndarray:
+    def begin_anew(self, position: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        """The data state that begins the epoch after a position's, and the passes over the data that it counts.
+
+        For rows that change in the course of a run: they are visited from the first on, in an order of their own.
+        """
+        epoch = position["epoch"] + 1
+        return {**position, "epoch": epoch, "row": 0}, float(epoch)
+
+    def examples(self, position: dict[str, Any] | None) -> str:
+        """The rows of the optimiser step behind a data state, and the training documents they are from, in words."""
+        number, first, _ = position_of(position)
+        epoch = self.epoch(number)
+        last = min(first + self.batch_size, epoch.num_rows)
+        found = [self._documents_of(n, local, number) for n, local in epoch.parts(first, last)]
+        documents = [f"{document:,}" for document in np.unique(np.concatenate(found))]
+        more = f" and {len(documents) - 20:,} more" if len(documents) > 20 else ""
+        told = ", ".join(documents[:20]) + more
+        return f"rows {first:,} to {last - 1:,} of epoch {number}, of training documents {told}"
+
+    def _documents_of(self, number: int, rows: np.ndarray, epoch: int = 0) -> np.ndarray:
         """The document of each position of some rows of one index, counted over all shards: int64 (N,)."""
         before = sum(len(documents.ranges) for documents in self._documents[:number])
-        index = self.epoch(0).indexes[number]
+        index = self.epoch(epoch).indexes[number]
         return before + documents_of(index, rows, self._documents[number], self._vocabulary.layout)
 
     def _lay_out(self, gathered: Gathered, masked: Masked) -> dict[str, np.ndarray]:
@@ -266,7 +300,7 @@ class Loader:
 
     def _seek(self, position: dict[str, Any] | None) -> tuple[int, int, int]:
         """Epoch, row and rows in all of a data state."""
-        return (position["epoch"], position["row"], position["rows"]) if position else (0, 0, 0)
+        return position_of(position)
 
     def _position(self, epoch: int, row: int, total: int) -> dict[str, Any]:
         """The data state that `_seek` reads."""
@@ -281,7 +315,8 @@ class Loader:
         while True:
             micro_batches: list[dict[str, Tensor]] = []
             counts: dict[str, int] = dict.fromkeys(("labels", "pair_labels", "tokens", "maskable", "positions"), 0)
-            wanted = self.batch_size
+            epoch, row = self._pass_over(epoch, row, self._before)
+            wanted = self._share
             while wanted:
                 groups, size = self.epoch(epoch).groups, min(self.micro_size, wanted)
                 size = min(size, groups.left(row)) if groups else size
@@ -294,6 +329,7 @@ class Loader:
                 counts["positions"] += arrays["input_ids"].size
                 micro_batches.append(to_tensors(arrays))
                 wanted -= gathered.num_rows
+            epoch, row = self._pass_over(epoch, row, self._after)
             total += self.batch_size
             measured = {
                 "mask_ratio": counts["labels"] / max(counts["maskable"], 1),
@@ -303,6 +339,15 @@ class Loader:
             }
             yield Step(micro_batches, counts, self._position(epoch, row, total), measured)
             number += 1
+
+    def _pass_over(self, epoch: int, row: int, count: int) -> tuple[int, int]:
+        """The place `count` rows behind (epoch, row)."""
+        while count:
+            step = min(count, self.epoch(epoch).num_rows - row)
+            count, row = count - step, row + step
+            if row == self.epoch(epoch).num_rows:
+                epoch, row = epoch + 1, 0
+        return epoch, row
 
     def _micro_batch(self, epoch: int, row: int, size: int, step: int | None) -> tuple[Gathered, Masked, int, int]:
         """`size` rows from (epoch, row) on, masked; and where the next one begins."""
@@ -325,6 +370,11 @@ class Loader:
             return parts[0], masks[0], epoch, row
         masked = Masked(*(np.concatenate([getattr(m, name) for m in masks]) for name in Masked.__slots__))
         return join(parts), masked, epoch, row
+
+
+def position_of(position: dict[str, Any] | None) -> tuple[int, int, int]:
+    """Epoch, row and rows in all of a data state; None is the beginning."""
+    return (position["epoch"], position["row"], position["rows"]) if position else (0, 0, 0)
 
 
 def _because(counts: dict[str, int]) -> str:

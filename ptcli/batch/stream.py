@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from ptcli.batch.loader import Epoch, Loader, Step
+from ptcli.batch.loader import Epoch, Loader, Step, position_of
 from ptcli.errors import DataError
 from ptcli.store.window import TokenStream, TokenWindow
 
@@ -52,6 +52,17 @@ class StreamLoader(Loader):
             yield from super().steps(position, first_step)
         finally:
             self._stop()
+
+    def begin_anew(self, position: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        """See `Loader.begin_anew`: a position's window is begun anew, under another number."""
+        return super().begin_anew(position)[0], float(position["place"]["pass"])
+
+    def examples(self, position: dict[str, Any] | None) -> str:
+        """The rows of the optimiser step behind a data state, in words: windows that are gone know no documents."""
+        number, first, _ = position_of(position)
+        place = position["place"] if position else {"pass": 0}
+        where = ", ".join(f"{name} {value}" for name, value in place.items() if isinstance(value, int))
+        return f"rows {first:,} to {first + self.batch_size - 1:,} of window {number} of the stream ({where})"
 
     def _seek(self, position: dict[str, Any] | None) -> tuple[int, int, int]:
         self._stop()

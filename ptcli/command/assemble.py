@@ -9,6 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 from ptcli.cache import cache_folder
 from ptcli.command.masking import Learnt, learn, make_mask, masked_vocabulary
 from ptcli.config.build import build
+from ptcli.config.phases import configuration_of, phases_of
 from ptcli.corpus.stream import head_of, stream_of
 from ptcli.store.documents import Documents
 from ptcli.store.prepare import prepare
@@ -51,6 +52,9 @@ def check_parts(config: DictConfig, *, vocab_size: int = 8) -> Any:
 
     for key in ("mask", "eval.mask", "packing", "schedule", "trainer"):
         part(config, key)
+    for phase in phases_of(config):
+        for key in ("mask", "packing"):
+            part(configuration_of(config, phase), key)
     with torch.device("meta"):
         step = make_model(config, vocab_size, part(config, "pair"))
     part(config, "optimizer", module=step)
@@ -114,8 +118,17 @@ def make_model(config: DictConfig, vocab_size: int, pair: Any) -> Any:
     return TrainingStep(model, part(config, "objective", model=model, pair=pair))
 
 
-def training_loader(config: DictConfig, data: Data, *, micro_size: int, static_length: bool) -> "Loader":
-    """Feeds training."""
+def training_loader(
+    config: DictConfig,
+    data: Data,
+    *,
+    micro_size: int,
+    static_length: bool,
+    group_size: int | None = None,
+    rank: int = 0,
+    ranks: int = 1,
+) -> "Loader":
+    """Feeds training: of `ranks` processes, number `rank`."""
     from ptcli.batch.loader import Loader  # torch: `ptcli prepare` does without
     from ptcli.batch.stream import StreamLoader
 
@@ -133,6 +146,9 @@ def training_loader(config: DictConfig, data: Data, *, micro_size: int, static_l
         "seed": config.seed,
         "static_length": static_length and not config.batch.group_by_length,
         "group_by_length": config.batch.group_by_length,
+        "group_size": group_size,
+        "rank": rank,
+        "ranks": ranks,
     }
     if not OmegaConf.select(config, "corpus.streaming", default=False):
         return Loader(**settings)

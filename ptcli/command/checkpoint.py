@@ -20,9 +20,16 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+LABELS = "labels.json"
+"""What a fine-tuned model's folder has beside the files of every model."""
+
+
 @dataclass(frozen=True)
 class Model:
-    """A model that was read. `step` is a TrainingStep in evaluation mode; `missing`: tensors that no file held."""
+    """A model that was read. `step` is a TrainingStep in evaluation mode; `missing`: tensors that no file held.
+
+    `pooler`: the module that pretraining on pairs trained, for tasks to begin with; None: there was none.
+    """
 
     folder: Path
     config: DictConfig
@@ -30,6 +37,7 @@ class Model:
     step: Any
     remarks: list[str]
     missing: list[str] = field(default_factory=list)
+    pooler: Any = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,11 @@ def load(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> Saved:
     from ptcli.command.assemble import make_model, part
 
     folder = find_model(checkpoint)
+    if (folder / LABELS).is_file():
+        raise ConfigError(
+            f"checkpoint={checkpoint} is a fine-tuned model: it has no masked-LM head. It answers with ptcli predict, "
+            "is measured by ptcli evaluate, written for transformers by ptcli export, and trained on by ptcli finetune."
+        )
     config, remarks = read(folder / "config.yaml")
     config.plugins = list(plugins)
     tokenizer = Tokenizer.load(folder / "tokenizer")
@@ -99,7 +112,13 @@ def load(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> Saved:
         learnt = {path.stem: np.load(path, allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{folder / 'token_counts.npy'} (or another array) cannot be read: {error}") from error
-    return Saved(folder, config, tokenizer, step, remarks, counts=counts, learnt=learnt)
+    pooler = getattr(getattr(step.objective, "pair_head", None), "pooler", None)
+    return Saved(folder, config, tokenizer, step, remarks, pooler=pooler, counts=counts, learnt=learnt)
+
+
+def is_fine_tuned(checkpoint: str) -> bool:
+    """Whether `checkpoint` names a run of ptcli finetune. ConfigError where it names nothing."""
+    return find_hugging_face(checkpoint) is None and (find_model(checkpoint) / LABELS).is_file()
 
 
 def load_any(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> Model:
@@ -116,7 +135,8 @@ def _load_hugging_face(there: HuggingFaceFolder) -> Model:
     config = compose("pretrain", [*there.overrides, f"max_length={longest}"]).config
     tokenizer = find_known(str(there.path), key="checkpoint").load()
     step = make_model(config, tokenizer.vocabulary.size, part(config, "pair"))
-    ours, unused = tensors_of(there, step)
+    ours, unused = tensors_of(there, step, with_pooler=True)
+    pooler = _take_pooler(ours, step.model.hidden_size)
     missing = sorted(set(step.state_dict()) - set(ours))
     if misfits := [name for name in missing if name.startswith("model.")]:
         raise CheckpointError(f"{there.path} lacks {', '.join(misfits[:6])}.")
@@ -124,17 +144,37 @@ def _load_hugging_face(there: HuggingFaceFolder) -> Model:
     step.load_state_dict(ours, strict=False)
     step.eval()
     remarks = [*cut, *([f"not used of {there.path}: {', '.join(unused)}"] if unused else [])]
-    return Model(there.path, config, tokenizer, step, remarks, missing)
+    return Model(there.path, config, tokenizer, step, remarks, missing, pooler)
 
 
-def tensors_of(there: HuggingFaceFolder, step: Any) -> "tuple[dict[str, Tensor], list[str]]":
-    """The folder's weights under the names of `step`, and those that it has no place for."""
+def _take_pooler(tensors: "dict[str, Tensor]", hidden_size: int) -> Any:
+    """The pooler among a model's tensors, which are taken out; None where there is none."""
+    from ptcli.model.heads import Pooler
+
+    prefix = "objective.pair_head.pooler."
+    own = {name.removeprefix(prefix): tensors.pop(name) for name in list(tensors) if name.startswith(prefix)}
+    if not own:
+        return None
+    pooler = Pooler(hidden_size)
+    pooler.load_state_dict(own)
+    return pooler
+
+
+def tensors_of(
+    there: HuggingFaceFolder, step: Any, *, with_pooler: bool = False
+) -> "tuple[dict[str, Tensor], list[str]]":
+    """The folder's weights under the names of `step`, and those that it has no place for.
+
+    `with_pooler`: the pooler, too, of a family that is pretrained on pairs, whether or not `step` has one.
+    """
     from ptcli.interop.weights import to_ours
 
     family, config = there.family, there.config
     entries = [*family.body(config, order=step.model.order), *family.masked_lm_head(config)]
     if getattr(step.objective, "pair_head", None) is not None:
         entries += [*family.pooler(), *family.pair_classifier()]
+    elif with_pooler and family.pair_classifier():
+        entries += family.pooler()
     read = to_ours(there.tensors(), entries)
     return read.tensors, read.unused
 

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from ptcli.command.assemble import make_data, make_evaluation, part, prepare_text
-from ptcli.command.checkpoint import load
+from ptcli.command.checkpoint import is_fine_tuned, load
 from ptcli.config.context import Context
+from ptcli.errors import ConfigError
 from ptcli.evaluation.held_out import Measured, metrics_of, ratio
 from ptcli.evaluation.intervals import interval
 from ptcli.evaluation.scored import groups
@@ -36,6 +37,11 @@ _MEANINGS = {
 
 def run(config: DictConfig, context: Context) -> float | None:
     """Print the evaluation as two tables, all of it and by kind of position; its fixed-mask loss."""
+    if is_fine_tuned(config.checkpoint):
+        from ptcli.command import evaluate_task
+
+        return evaluate_task.run(config, context)
+    _refuse_task_keys(context)
     device = part(
         OmegaConf.create({"trainer": {"_target_": "ptcli.trainer.loop.Trainer", **config.trainer}}), "trainer"
     )
@@ -58,7 +64,7 @@ def run(config: DictConfig, context: Context) -> float | None:
     if evaluation is None:
         log.info("the run held nothing out (eval.fraction=0): give other text with corpus.path=FILE")
         return None
-    saved.step.to(device.device)
+    device.place(saved.step)
     fixed, own = evaluation.measure(
         saved.step.model, saved.step.objective, device=device.device, autocast=device.autocast
     )
@@ -70,6 +76,15 @@ def run(config: DictConfig, context: Context) -> float | None:
         console.print(_by_kind(own))
     console.print(f"\nIntervals: 95 %, over {_num_documents(fixed):,} documents drawn anew 1,000 times.")
     return metrics.get("eval/masked_lm_loss")
+
+
+def _refuse_task_keys(context: Context) -> None:
+    key = next((word for word in context.overrides if re.match(r"[+~]*(task\.|errors=|page=)", word)), None)
+    if key:
+        raise ConfigError(
+            f"{key} is for a fine-tuned model, and this one was not fine-tuned. Give other text with corpus.path=FILE, "
+            "or fine-tune it first: ptcli finetune"
+        )
 
 
 def _whole(metrics: dict[str, float], fixed: Measured, own: Measured) -> Table:

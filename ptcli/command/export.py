@@ -7,12 +7,13 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from ptcli.command.checkpoint import Model, load_any
+from ptcli.command.checkpoint import Model, is_fine_tuned, load_any
 from ptcli.command.model_card import write_card
 from ptcli.command.target import find_target
 from ptcli.config.bind import plain_values
 from ptcli.config.context import Context
 from ptcli.config.identity import dump
+from ptcli.config.phases import longest_row
 from ptcli.errors import CheckpointError, ConfigError
 from ptcli.interop.family import LARGEST_ERROR
 from ptcli.trainer.files import whole_folder
@@ -35,6 +36,11 @@ def run(config: DictConfig, context: Context) -> None:
         from ptcli.interop.onnx import check_installed
 
         check_installed()
+    if is_fine_tuned(config.checkpoint):
+        from ptcli.command.export_task import export_task
+
+        export_task(config, output)
+        return
     saved = load_any(config.checkpoint, plugins=tuple(config.plugins))
     export = _onnx if config.format == "onnx" else _hugging_face
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +67,7 @@ def _hugging_face(saved: Model, folder: Path, output: Path, *, head: bool) -> li
         family=family,
         numbers=target.numbers,
         tokenizer=saved.tokenizer,
-        max_length=saved.config.max_length,
+        max_length=longest_row(saved.config),
         with_head=head,
         tied=target.tied,
     )
@@ -73,8 +79,8 @@ def _hugging_face(saved: Model, folder: Path, output: Path, *, head: bool) -> li
         return [*lines, "not compared with the model itself, because transformers is not installed"]
     plain = PlainModel(saved.step.model, saved.step.objective)
     pad = saved.tokenizer.vocabulary.pad_token_id
-    error = largest_error(folder, plain, head=head, max_length=saved.config.max_length, pad_token_id=pad)
-    _check(error, "transformers")
+    error = largest_error(folder, plain, head=head, max_length=longest_row(saved.config), pad_token_id=pad)
+    check_error(error, "transformers")
     what = "hidden states and logits" if head else "hidden states"
     return [*lines, f"loaded with transformers: {what} differ by {error:.1e} of the largest value at most"]
 
@@ -83,7 +89,7 @@ def _own_format(saved: Model, folder: Path, output: Path, settings: dict[str, An
     from ptcli import __version__
     from ptcli.interop.huggingface import write_tokenizer
 
-    tokenizer, length = saved.tokenizer, saved.config.max_length
+    tokenizer, length = saved.tokenizer, longest_row(saved.config)
     write_tokenizer(folder, tokenizer, max_length=length, segments=settings["model"]["type_vocab_size"])
     tokenizer.save(folder / "tokenizer")
     save_weights(saved.step, folder / WEIGHTS)
@@ -105,12 +111,12 @@ def _onnx(saved: Model, folder: Path, output: Path, *, head: bool) -> list[str]:
     from ptcli.interop.module import PlainModel
     from ptcli.interop.onnx import FILE, INPUTS, compare, write
 
-    length, settings = saved.config.max_length, plain_values(saved.config)
+    length, settings = longest_row(saved.config), plain_values(saved.config)
     plain = PlainModel(saved.step.model, saved.step.objective).eval()
     file = write(folder, plain, head=head, max_length=length)
     write_tokenizer(folder, saved.tokenizer, max_length=length, segments=settings["model"]["type_vocab_size"])
     compared = compare(file, plain, head=head, max_length=length)
-    _check(compared.error, "onnxruntime")
+    check_error(compared.error, "onnxruntime")
     return [
         f"{FILE}: {', '.join(INPUTS)} to {'logits' if head else 'last_hidden_state'}; rows of up to {length} tokens",
         f"onnxruntime differs by {compared.error:.1e} of the largest value at most",
@@ -119,7 +125,8 @@ def _onnx(saved: Model, folder: Path, output: Path, *, head: bool) -> list[str]:
     ]
 
 
-def _check(error: float, where: str) -> None:
+def check_error(error: float, where: str) -> None:
+    """Raise CheckpointError where another library gives other numbers than the model itself."""
     if not error < LARGEST_ERROR:
         raise CheckpointError(
             f"{where} gives other numbers than the model itself (they differ by {error:.1e} of the largest value, "

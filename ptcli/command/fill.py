@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ptcli.command.checkpoint import Model, load_any
 from ptcli.config.context import Context
+from ptcli.config.phases import longest_row
 from ptcli.errors import CheckpointError, ConfigError
 
 _PLACEHOLDER = "[MASK]"  # what people type, whatever the tokenizer calls it
@@ -32,10 +33,11 @@ def run(config: DictConfig, context: Context) -> None:
 
 
 def guess(saved: Model, sentence: str, *, top: int, device: str) -> tuple[str, list[list[tuple[str, float]]]]:
-    """The sentence with its masks filled in, and for each mask the `top` (token, probability), best first."""
+    """The sentence with its masks filled in, and for each mask the `top` (text, probability), best first."""
     import torch
 
     from ptcli.batch.tensors import to_tensors
+    from ptcli.tokenizer.token_texts import TokenTexts
     from ptcli.trainer.device import choose_device
 
     arrays = _one_row(saved, sentence)
@@ -47,8 +49,9 @@ def guess(saved: Model, sentence: str, *, top: int, device: str) -> tuple[str, l
         special = torch.tensor(saved.tokenizer.vocabulary.special, device=where)
         logits = logits.masked_fill(special, -torch.inf)  # never a guess
         probabilities, ids = logits.softmax(-1).topk(min(top, int((~special).sum())))
+    texts = TokenTexts(saved.tokenizer)
     guesses = [
-        [(saved.tokenizer.token(int(i)), float(p)) for i, p in zip(row_ids, row, strict=True)]
+        [(texts.text(int(i)), float(p)) for i, p in zip(row_ids, row, strict=True)]
         for row_ids, row in zip(ids, probabilities, strict=True)
     ]
     filled = arrays["input_ids"][0].copy()
@@ -66,7 +69,7 @@ def _one_row(saved: Model, sentence: str) -> dict[str, np.ndarray]:
     if not masked.size:
         raise ConfigError(f"there is no {_PLACEHOLDER} in {sentence!r}: put one where a word is to be guessed")
     row = np.concatenate([vocabulary.layout.prefix, ids, vocabulary.layout.suffix]).astype(np.int64)[None]
-    longest = saved.config.max_length
+    longest = longest_row(saved.config)
     if row.shape[1] > longest:
         raise ConfigError(
             f"the sentence has {row.shape[1]} tokens with the special ones, the model was trained on at most {longest}"

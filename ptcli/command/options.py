@@ -1,5 +1,6 @@
-"""`ptcli options [group]`: what can be chosen, read from conf/."""
+"""`ptcli options [group]`: what can be chosen, read from conf/; what one choice changes against another."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -36,18 +37,51 @@ _GROUPS = {
     "logger": "where metrics go beside console and metrics.jsonl; takes a list",
     "recipe": "the choices of a whole paper or a demonstration",
     "task": "what a model is fine-tuned for",
+    "task/adversarial": "small changes of the input that must not matter, while a task is trained",
+    "task/head": "from what stands for an example to an answer",
+    "task/pooling": "what stands for an example of a task",
 }
 
 
 def run(config: None, context: Context) -> int:
-    """List all groups, or the choices of each group named. Raises ConfigError for a group that does not exist."""
+    """List all groups, or the choices of each group named; with `group=choice against=choice`, how the two differ.
+
+    Raises ConfigError for a group or a choice that does not exist.
+    """
     console = Console(highlight=False, soft_wrap=False)
     if not context.words:
         console.print(_overview())
         console.print("A choice is typed as group=choice, a key as group.key=value. More: ptcli options GROUP")
+    if any(word.startswith("against=") for word in context.words):
+        _compare(context.words, console)
+        return 0
     for group in context.words:
         _show(group.strip("/").replace("=", "").replace(".", "/"), console)
     return 0
+
+
+def _compare(words: Sequence[str], console: Console) -> None:
+    from ptcli.config.difference import differences  # Hydra: to list choices takes none
+
+    against = [word.removeprefix("against=") for word in words if word.startswith("against=")]
+    named = [word for word in words if not word.startswith("against=")]
+    if len(against) != 1 or len(named) != 1 or not all(named[0].partition("=")) or not against[0]:
+        raise ConfigError("against= compares two choices of a group: ptcli options recipe=roberta against=bert")
+    group, _, here = named[0].partition("=")
+    there = against[0].removeprefix(f"{group}=")
+    if group not in choices.groups():
+        raise ConfigError(f"there is no group {group}.{_near(group)} Groups: {listing(choices.groups(), 40)}")
+    found = differences(group, here, there)
+    if not found:
+        console.print(f"{group}={here} and {group}={there} are the same configuration")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("", style="cyan", overflow="fold")
+    table.add_column(f"{group}={there}", overflow="fold")
+    table.add_column(f"{group}={here}", overflow="fold")
+    for line in found:
+        table.add_row(line.name, escape(line.there), escape(line.here))
+    console.print(table)
 
 
 def _overview(folder: Path | None = None) -> Table:

@@ -34,7 +34,7 @@ def run(config: DictConfig, context: Context) -> None:
     learn(config, store, training=training, held_out=held_out, vocabulary=vocabulary)  # n-grams, where a mask asks
     facts = {
         **_text_facts(store, vocabulary),
-        **_row_facts(config, store, vocabulary),
+        **row_facts(config, store, vocabulary),
         "seconds": round(seconds, 3),
         "seconds_when_made": store.manifest["seconds"],
     }
@@ -84,7 +84,7 @@ def _text_facts(store: Store, vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary) -> dict[str, Any]:
+def row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary) -> dict[str, Any]:
     """What the first data epoch is made of."""
     training, held_out = store.split(config.eval.fraction)
     pair, packing = part(config, "pair"), part(config, "packing")

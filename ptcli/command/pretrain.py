@@ -1,6 +1,7 @@
 """`ptcli pretrain`: text to a trained model, read top to bottom."""
 
 import logging
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,21 @@ from ptcli.command.assemble import (
     part,
     prepare_text,
     read_corpus,
-    training_loader,
 )
+from ptcli.command.phases import check_batches, first_length, lines_of, make_phases
 from ptcli.command.start import start_from
 from ptcli.config.context import Context
 from ptcli.config.identity import dump, fingerprint, read, resolve
 from ptcli.errors import CheckpointError, ConfigError
+from ptcli.launch.environment import is_one_of_several
 from ptcli.logger.console import Console
 from ptcli.logger.jsonl import Jsonl
 from ptcli.logger.logger import Logger
+from ptcli.optimizer.groups import describe_groups
 from ptcli.trainer.budget import Budget
 from ptcli.trainer.folder import RunFolder
 from ptcli.trainer.loop import Trainer
+from ptcli.trainer.ranks import current
 from ptcli.trainer.seeds import seed_everything
 from ptcli.trainer.signals import Interrupted
 from ptcli.trainer.weights import save_model
@@ -35,17 +39,44 @@ log = logging.getLogger(__name__)
 
 
 def run(config: DictConfig, context: Context) -> float | int | None:
+    """Train one run, or go on with it, then fine-tune its model where a task is given.
+
+    Its last fixed-mask loss, or the value of the task's metric; an exit code where a signal stopped it.
+    """
+    if OmegaConf.select(config, "task") is None:
+        return pretrain(config, context)
+    from ptcli.command.finetune_after import fine_tuning, finetune_after
+
+    fine_tuning(config, context)  # what does not fit is told before anything is trained
+    alone = config.copy()
+    alone.task = None
+    context = replace(context, sweep=context.sweep or config.run.name)  # one group of runs
+    result = pretrain(alone, context)
+    return result if isinstance(result, int) else finetune_after(config, context)
+
+
+def pretrain(config: DictConfig, context: Context) -> float | int | None:
     """Train one run, or go on with it; its last fixed-mask loss, or an exit code where a signal stopped it."""
+    if is_one_of_several() and current().size == 1:  # started by a launcher of Hydra's, which calls this on each rank
+        from ptcli.launch.group import lead_or_follow
+
+        return lead_or_follow(lambda: run(config, context))
     read_corpus(config)
     check_parts(config)
     trainer: Trainer = part(config, "trainer")
     budget = Budget(**OmegaConf.to_container(config.budget))  # type: ignore[arg-type]
+    part(config, "schedule").check(total_steps=budget.total_steps)
     micro_size = trainer.micro_size(config.batch.size, config.batch.micro_size)
+    check_batches(config, trainer)
+    if trainer.devices > trainer.ranks.size:
+        from ptcli.launch.launcher import launch
+
+        return launch(config, context, devices=trainer.devices)  # each rank comes here again
     sinks = [Console(), Jsonl(), *(part(config, f"logger.{name}") for name in config.logger or {})]
 
     with RunFolder(Path(config.run.dir) / config.run.name) as folder:
         if config.resume != "never":
-            _refuse_another(folder, config)
+            refuse_another(folder, config)
             if _is_finished(folder, budget):
                 return _say_finished(folder, context)
         if aside := folder.begin(config.resume):
@@ -61,6 +92,17 @@ def run(config: DictConfig, context: Context) -> float | int | None:
                 return stopped.exit_code
 
 
+def train_steps(config: DictConfig, context: Context, *, steps: int) -> Path:
+    """Train the first steps of a run, nothing else, and say nothing; its folder."""
+    trainer: Trainer = part(config, "trainer")
+    budget = Budget(**OmegaConf.to_container(config.budget))  # type: ignore[arg-type]
+    with RunFolder(Path(config.run.dir) / config.run.name) as folder, Logger([Jsonl()]) as logger:
+        logger.start(folder=folder.path, name=config.run.name)
+        micro_size = trainer.micro_size(config.batch.size, config.batch.micro_size)
+        _train(config, context, folder, logger, trainer, budget, micro_size, leave_after=steps)
+    return folder.path
+
+
 def _train(
     config: DictConfig,
     context: Context,
@@ -69,11 +111,42 @@ def _train(
     trainer: Trainer,
     budget: Budget,
     micro_size: int,
+    *,
+    leave_after: int | None = None,
 ) -> float | None:
+    data = _text(config)
+    job = {"config": resolve(config), "context": asdict(context)}
+    with trainer.ranks.together(job):  # what rank 0 has made of the text, the others find
+        return _fit(config, context, folder, logger, trainer, budget, micro_size, data, leave_after=leave_after)
+
+
+def follow(config: DictConfig, context: Context) -> None:
+    """Train with rank 0, which has begun with `run`: as it does, but without a word and without writing anything."""
+    trainer: Trainer = part(config, "trainer")
+    budget = Budget(**OmegaConf.to_container(config.budget))  # type: ignore[arg-type]
+    micro_size = trainer.micro_size(config.batch.size, config.batch.micro_size)
+    folder = RunFolder(Path(config.run.dir) / config.run.name)  # rank 0 holds its lock
+    _fit(config, context, folder, Logger([]), trainer, budget, micro_size, _text(config))
+
+
+def _text(config: DictConfig) -> Data:
     store = prepare_text(config)
-    tokenizer = store.tokenizer()
-    data = make_data(config, store, tokenizer.vocabulary)
-    counts = data.learnt["token_counts"]
+    return make_data(config, store, store.tokenizer().vocabulary)
+
+
+def _fit(
+    config: DictConfig,
+    context: Context,
+    folder: RunFolder,
+    logger: Logger,
+    trainer: Trainer,
+    budget: Budget,
+    micro_size: int,
+    data: Data,
+    *,
+    leave_after: int | None = None,
+) -> float | None:
+    store, tokenizer, counts = data.store, data.store.tokenizer(), data.learnt["token_counts"]
 
     seed_everything(config.seed)
     step = make_model(config, tokenizer.vocabulary.size, data.pair)
@@ -81,12 +154,16 @@ def _train(
         remarks = start_from(config.checkpoint, step, tokenizer, resize_vocabulary=config.resize_vocabulary)
         for remark in remarks:
             logger.say(remark)
-    step.to(trainer.device)
+    trainer.place(step)
 
-    optimizer, schedule = part(config, "optimizer", module=step), part(config, "schedule")
-    on_cuda = trainer.device.type == "cuda"
-    loader = training_loader(config, data, micro_size=micro_size, static_length=on_cuda)
-    evaluation = make_evaluation(config, data, counts=counts, micro_size=micro_size)
+    strategy = trainer.distribute(step, layers=step.model.layers())
+    optimizer, schedule = part(config, "optimizer", module=strategy.trained), part(config, "schedule")
+    phases = make_phases(config, data, trainer=trainer, flops_per_token=step.model.flops_per_token)
+    loader = phases[0].loader()
+    phases[0] = replace(phases[0], loader=lambda: loader)  # its rows are counted already
+    evaluation: Any = None
+    if leave_after is None:
+        evaluation = make_evaluation(config, data, counts=counts, micro_size=micro_size)
     for line in _first_lines(config, data, step, loader, trainer, optimizer):
         logger.say(line)
 
@@ -108,7 +185,7 @@ def _train(
         step=step,
         optimizer=optimizer,
         schedule=schedule,
-        loader=loader,
+        loader=phases,
         budget=budget,
         run=folder,
         logger=logger,
@@ -117,17 +194,20 @@ def _train(
         left_plateau=left_plateau,
         export=export,
         log_every=config.log.every,
+        log_norms=config.log.norms,
         eval_every=config.eval.every,
         save_every=config.save.every,
         keep=config.save.keep,
         identity={"configuration": fingerprint(config), "corpus": store.folder.name},
         resume_command=context.command_line,
+        leave_after=leave_after,
+        strategy=strategy,
     )
     logger.say(f'the model is in {folder.model}; look at it: ptcli fill checkpoint={folder.path} "...[MASK]..."')
     return state.metrics.get("eval/masked_lm_loss")
 
 
-def _refuse_another(folder: RunFolder, config: DictConfig) -> None:
+def refuse_another(folder: RunFolder, config: DictConfig) -> None:
     """A folder named by hand may hold a run of another configuration: say which keys differ."""
     before = folder.path / "config.yaml"
     if not before.exists():
@@ -189,15 +269,16 @@ def _first_lines(config: DictConfig, data: Data, step: Any, loader: Any, trainer
     counted = epoch.counts
     parameters = sum(parameter.numel() for parameter in step.parameters())
     tokens = sum(documents.num_tokens for documents in data.training)
-    fill = counted["tokens"] / (epoch.num_rows * config.max_length)
+    fill = counted["tokens"] / (epoch.num_rows * first_length(config))
     lines = [
         f"model: {parameters:,} parameters, vocabulary {data.vocabulary.size:,}; {trainer.describe()}",
         f"text: {tokens:,} tokens {loader.rows_of} to train on; {data.store.split_remark(config.eval.fraction)}",
         f"rows: {epoch.num_rows:,} {loader.rows_of}, {fill:.1%} full{packing_remarks(counted)}",
     ]
+    lines += [f"optimizer: {line}" for line in describe_groups(optimizer.param_groups)]
     if config.eval.fraction and config.eval.tokens < sum(d.num_tokens for d in data.held_out):
         lines.append(f"each evaluation reads {config.eval.tokens:,} of the held-out tokens (eval.tokens)")
-    return lines
+    return [*lines, *lines_of(config)]
 
 
 def packing_remarks(counted: dict[str, int]) -> str:

@@ -1,6 +1,7 @@
 """Which class of transformers holds a model exactly, found by composing what each family's config.json stands for."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from ptcli.config.bind import plain_values
@@ -29,23 +30,32 @@ class Target:
 def find_target(settings: dict[str, Any], *, pad_token_id: int) -> tuple[Target | None, list[str]]:
     """The family that holds the model of a resolved configuration exactly; where there is none, what stands against it.
 
-    A family's own configuration of it is composed and compared with the model's, key by key.
+    A family's own configuration of it is composed and compared with the model's, key by key. Where several hold it, one
+    with its head comes first, then that of model.name, then the one that needs the fewest words.
     """
-    nearest: list[str] | None = None
+    against: dict[str, list[str]] = {}
     found: list[Target] = []
     for family in FAMILIES:
         expanded = family.expand(settings["model"])
         numbers = {**family.defaults, **family.describe(expanded.node, pad_token_id=pad_token_id)}
-        theirs = plain_values(compose("pretrain", family.overrides(numbers)).config)
+        theirs = _composed(tuple(family.overrides(numbers)))
         unlike = [
             f"{key}={ours} (there {there})"
             for key, (ours, there) in differences(expanded.node, theirs["model"]).items()
         ]
         if not unlike:
             found.append(_with_head(family, expanded, numbers, settings["objective"], theirs["objective"]))
-        elif nearest is None or len(unlike) < len(nearest):
-            nearest = [f"{family.model_type}: {', '.join(unlike)}"]
-    return min(found, key=lambda target: len(target.remarks), default=None), nearest or []
+        else:
+            against[family.model_type] = unlike
+    name = settings["model"].get("name")
+    best = min(found, key=lambda t: (not t.head, t.family.model_type != name, len(t.remarks)), default=None)
+    nearest = min(against, key=lambda model_type: len(against[model_type]), default=None)
+    return best, [f"{nearest}: {', '.join(against[nearest])}"] if nearest else []
+
+
+@cache
+def _composed(overrides: tuple[str, ...]) -> dict[str, Any]:
+    return plain_values(compose("pretrain", list(overrides)).config)
 
 
 def _with_head(

@@ -17,7 +17,9 @@ from ptcli.config.context import Context
 from ptcli.config.fit import check
 from ptcli.config.hydra_main import own_folders
 from ptcli.config.identity import resolve
+from ptcli.config.phases import phases_of
 from ptcli.config.quoting import Words
+from ptcli.config.scale import apply_scale
 from ptcli.errors import ConfigError
 from ptcli.report.page import page
 from ptcli.report.rows import ShownRow, is_permuted, shown_rows
@@ -41,6 +43,8 @@ def run(config: DictConfig, context: Context) -> None:
     configs = _compared(config, context) if config.compare else {str(context.choices["mask"]): config}
     _check_output(config)
     read_corpus(config)
+    if phases_of(config):
+        log.info("the run has phases: rows are shown as outside of them; type a phase's settings to see its own")
     for one in configs.values():
         part(one, "mask")
     part(config, "packing")
@@ -118,6 +122,7 @@ def _compared(config: DictConfig, context: Context) -> dict[str, DictConfig]:
             keys = compose([*others, f"mask={name}"]).config.mask
             taken = [word for word, key in of_mask.items() if key in keys]
             composed = compose([*others, f"mask={name}", *taken])
+            apply_scale(composed.config, composed.choices, context.overrides)
             check(composed.config, composed.choices, command="view", plugins=plugins_of(config))
             found[name] = composed.config
     for word, key in of_mask.items():

@@ -14,7 +14,7 @@ from ptcli.config.facts import Facts, Part, gather
 from ptcli.config.locate import conf_folder
 from ptcli.config.rules import RULES
 
-NO_SLOTS = ("recipe",)  # a recipe chooses for other groups; it is no slot of its own
+NO_SLOTS = ("recipe", "task")  # a recipe chooses for other groups; a task is what is done with a finished model
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Refused:
 
 def slots(folder: Path | None = None) -> dict[str, list[Choice]]:
     """Every choice of every slot with its facts; slots inside the model are composed with the default model."""
-    names = [group for group in conf.groups(folder) if group not in NO_SLOTS]
+    names = [group for group in conf.groups(folder) if group.split("/")[0] not in NO_SLOTS]
     outer, inner = [g for g in names if "/" not in g], [g for g in names if "/" in g]
     found: dict[str, list[Choice]] = {group: [] for group in names}
     with composer("pretrain", folder=folder) as compose:

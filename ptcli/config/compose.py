@@ -82,8 +82,12 @@ class composer:  # noqa: N801 - a context manager, used as a function
                 _apply(override, config)
             return Composed(config, base.choices)
 
+    def for_hydra(self, overrides: Sequence[str]) -> list[str]:
+        """The overrides, and the one that makes the further folders known."""
+        return [*overrides, *self._extra]
+
     def _compose(self, overrides: Sequence[str]) -> Composed:
-        config = hydra_compose(self._root, [*overrides, *self._extra], return_hydra_config=True)
+        config = hydra_compose(self._root, self.for_hydra(overrides), return_hydra_config=True)
         chosen = chosen_in(config)
         OmegaConf.set_struct(config, False)
         del config["hydra"]

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,11 @@ class Context:
     choices: dict[str, str | list[str]] = field(default_factory=dict)  # group -> choice, as composed
     sweep: str | None = None  # name of the sweep that the job belongs to
     job: int | None = None  # its number in the sweep, from 0
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Context":
+        """What `dataclasses.asdict` gave, perhaps through JSON."""
+        return cls(**{**values, "words": tuple(values["words"]), "overrides": tuple(values["overrides"])})
 
     @property
     def command_line(self) -> str:

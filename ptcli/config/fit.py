@@ -7,7 +7,9 @@ from omegaconf import DictConfig
 
 from ptcli.config.bind import bind, plain_values
 from ptcli.config.facts import Facts, gather
+from ptcli.config.phases import choices_of, configuration_of, phases_of
 from ptcli.config.rules import RULES
+from ptcli.config.task_rules import TASK_RULES
 from ptcli.config.values import check_values
 from ptcli.errors import ConfigError
 
@@ -28,10 +30,15 @@ def check(
     values = {key: value for key, value in plain_values(config).items() if key not in _UNUSED.get(command, ())}
     bind(values, plugins=plugins, folder=folder)
     problems = [*check_values(config, command=command), *fit(gather(values, choices, plugins=plugins, folder=folder))]
+    for number, phase in enumerate(phases_of(config)):
+        own, chosen = configuration_of(config, phase), choices_of(choices, phase)
+        facts = gather(plain_values(own), chosen, plugins=plugins, folder=folder)
+        found = [*check_values(own, command=command), *fit(facts)]
+        problems += [f"phases[{number}]: {problem}" for problem in found if problem not in problems]
     if problems:
         raise ConfigError("\n".join(problems))
 
 
 def fit(facts: Facts) -> list[str]:
     """What does not go together: one message a rule, *what, because, choose*."""
-    return [problem for rule in RULES if (problem := rule(facts)) is not None]
+    return [problem for rule in (*RULES, *TASK_RULES) if (problem := rule(facts)) is not None]

@@ -29,6 +29,7 @@ def command_help(
         parts += [
             "",
             "also: -m (all combinations of values with commas, one run each), --cfg job (show the configuration),",
+            "      --cfg provenance (and the file that set each value),",
             "      --config-dir FOLDER (your own choices, as FOLDER/mask/mine.yaml), --info, --hydra-help",
         ]
     if examples:

@@ -15,6 +15,8 @@ from omegaconf.errors import OmegaConfBaseException
 from ptcli.errors import CheckpointError, ConfigError
 
 _NOT_DEFINING = ("run", "resume", "logger", "log", "save", "budget", "sweep", "prepare", "trainer.device")
+_NOT_DEFINING += ("scale", "measure")  # in force already; of ptcli check alone
+_NOT_DEFINING += ("trainer.devices", "trainer.strategy", "trainer.activation_checkpointing")  # where, not what
 
 
 def resolve(config: DictConfig) -> dict[str, Any]:
@@ -30,6 +32,9 @@ def resolve(config: DictConfig) -> dict[str, Any]:
 def fingerprint(config: DictConfig) -> str:
     """16 hex digits of what defines a run: where it lies, how long it trains and how it is logged do not."""
     container = copy.deepcopy(resolve(config))
+    if "corpus" in container:  # of a pretraining: what is done with the finished model
+        container.pop("task", None)
+        container.pop("finetune", None)
     for key in _NOT_DEFINING:
         node: Any = container
         *parents, last = key.split(".")
@@ -42,11 +47,15 @@ def fingerprint(config: DictConfig) -> str:
 
 
 def run_name(config: DictConfig, choices: Mapping[str, str | list[str]]) -> str:
-    """`run.name` where it is set; else `<model>-<mask>-<8 hex digits>`, the same for the same configuration."""
+    """`run.name` where it is set; else `<model>-<mask>-<8 hex digits>`, the same for the same configuration.
+
+    Of a fine-tuning: `<task>-<8 hex digits>`.
+    """
     named = OmegaConf.select(config, "run.name")
     if named is not None:
         return str(named)
-    return f"{plain(choices.get('model'))}-{plain(choices.get('mask'))}-{fingerprint(config)[:8]}"
+    parts = [choices.get("model"), choices.get("mask")] if "model" in choices else [choices.get("task")]
+    return "-".join([*map(plain, parts), fingerprint(config)[:8]])
 
 
 def plain(name: Any) -> str:

@@ -65,9 +65,10 @@ class Save:
 
 @dataclass
 class Log:
-    """When metrics are written."""
+    """When metrics are written, and which ones that cost something."""
 
     every: int = MISSING
+    norms: bool = MISSING
 
 
 @dataclass
@@ -78,8 +79,18 @@ class Sweep:
 
 
 @dataclass
+class FineTuning:
+    """How the finished model of a pretraining is fine-tuned."""
+
+    epochs: float = MISSING
+    batch_size: int = MISSING
+    learning_rate: float = MISSING
+    max_length: int | None = None
+
+
+@dataclass
 class PretrainRoot:
-    """Root of pretrain and check."""
+    """Root of pretrain."""
 
     corpus: Any = MISSING
     words: Any = MISSING
@@ -92,18 +103,62 @@ class PretrainRoot:
     schedule: Any = MISSING
     trainer: Any = MISSING
     logger: Any = MISSING
+    task: Any = None
     model: Any = MISSING
+    finetune: FineTuning = field(default_factory=FineTuning)
     seed: int = MISSING
     max_length: int = MISSING
+    scale: float = MISSING
     run: Run = field(default_factory=Run)
     batch: Batch = field(default_factory=Batch)
     prepare: Prepare = field(default_factory=Prepare)
     budget: Budget = field(default_factory=Budget)
+    phases: list[Any] = field(default_factory=list)
     eval: Evaluation = field(default_factory=Evaluation)
     save: Save = field(default_factory=Save)
     log: Log = field(default_factory=Log)
     checkpoint: str | None = None
     resize_vocabulary: bool = MISSING
+    resume: str = MISSING
+    plugins: list[str] = field(default_factory=list)
+    sweep: Sweep = field(default_factory=Sweep)
+
+
+@dataclass
+class TaskEvaluation:
+    """When a task's validation rows are answered while a model is fine-tuned."""
+
+    every: float | None = None
+    batch_size: int = MISSING
+
+
+@dataclass
+class Kept:
+    """How many checkpoints are kept."""
+
+    keep: int = MISSING
+
+
+@dataclass
+class FinetuneRoot:
+    """Root of finetune."""
+
+    task: Any = None
+    optimizer: Any = MISSING
+    schedule: Any = MISSING
+    trainer: Any = MISSING
+    logger: Any = MISSING
+    checkpoint: str | None = None
+    random_weights: bool = MISSING
+    folds: int | None = None
+    seed: int = MISSING
+    max_length: int = MISSING
+    run: Run = field(default_factory=Run)
+    batch: Batch = field(default_factory=Batch)
+    budget: Budget = field(default_factory=Budget)
+    eval: TaskEvaluation = field(default_factory=TaskEvaluation)
+    save: Kept = field(default_factory=Kept)
+    log: Log = field(default_factory=Log)
     resume: str = MISSING
     plugins: list[str] = field(default_factory=list)
     sweep: Sweep = field(default_factory=Sweep)
@@ -147,14 +202,41 @@ class RunsFolder:
 
 
 @dataclass
+class TaskText:
+    """Other rows for the task of a fine-tuned model."""
+
+    path: str | None = None
+    split: str = MISSING
+
+
+@dataclass
 class EvaluateRoot:
     """Root of evaluate."""
 
     corpus: Any = MISSING
+    task: TaskText = field(default_factory=TaskText)
+    errors: str | None = None
+    page: str | None = None
     checkpoint: str | None = None
     seed: int = MISSING
     batch: RowBatch = field(default_factory=RowBatch)
     eval: HeldOut = field(default_factory=HeldOut)
+    trainer: MachineAndPrecision = field(default_factory=MachineAndPrecision)
+    run: RunsFolder = field(default_factory=RunsFolder)
+    sweep: Sweep = field(default_factory=Sweep)
+    plugins: list[str] = field(default_factory=list)
+
+
+@dataclass
+class PredictRoot:
+    """Root of predict."""
+
+    checkpoint: Any = None  # one, or a list
+    input: str | None = None
+    output: str | None = None
+    format: str = MISSING
+    chunk: int = MISSING
+    batch: RowBatch = field(default_factory=RowBatch)
     trainer: MachineAndPrecision = field(default_factory=MachineAndPrecision)
     run: RunsFolder = field(default_factory=RunsFolder)
     sweep: Sweep = field(default_factory=Sweep)
@@ -188,10 +270,28 @@ class ExportRoot:
 
 
 @dataclass
+class ReproduceRoot:
+    """Root of reproduce."""
+
+    checkpoint: str | None = None
+    steps: int = MISSING
+    run: RunsFolder = field(default_factory=RunsFolder)
+    sweep: Sweep = field(default_factory=Sweep)
+    plugins: list[str] = field(default_factory=list)
+
+
+@dataclass
 class PrepareRoot(PretrainRoot):
     """Root of prepare: what pretrain takes, and how it tells what it made."""
 
     format: str = MISSING
+
+
+@dataclass
+class CheckRoot(PretrainRoot):
+    """Root of check: what pretrain takes, and whether a few steps are trained."""
+
+    measure: bool = MISSING
 
 
 @dataclass
@@ -208,9 +308,13 @@ class ViewRoot(PretrainRoot):
 ROOTS = {
     "pretrain": PretrainRoot,
     "prepare": PrepareRoot,
+    "check": CheckRoot,
+    "finetune": FinetuneRoot,
+    "predict": PredictRoot,
     "evaluate": EvaluateRoot,
     "fill": FillRoot,
     "export": ExportRoot,
+    "reproduce": ReproduceRoot,
     "view": ViewRoot,
 }
 

@@ -266,6 +266,55 @@ def stream_has_no_epochs(facts: Facts) -> str | None:
     )
 
 
+def average_takes_no_decay(facts: Facts) -> str | None:
+    """An optimizer that averages its weights stands in for a falling learning rate, and cannot have both."""
+    optimizer, schedule = facts.one("optimizer"), facts.one("schedule")
+    if not optimizer or not schedule or optimizer.fact("takes_decay", True) or not schedule.fact("decays", False):
+        return None
+    use = facts.others("schedule", lambda cls: fact(cls, "decays", True) is False)
+    return (
+        f"{optimizer.typed} averages its weights instead of lowering the learning rate, but {schedule.typed} lowers "
+        f"it. Use {_either([*use, 'optimizer=adamw'])}."
+    )
+
+
+def one_average_of_the_weights(facts: Facts) -> str | None:
+    """An optimizer that averages its weights is judged by its own average, not by a second one."""
+    optimizer, decay = facts.one("optimizer"), facts.value("trainer.average")
+    if not optimizer or optimizer.fact("takes_decay", True) or decay is None:
+        return None
+    return (
+        f"{optimizer.typed} averages its weights itself, but trainer.average={decay} averages them once more. "
+        f"Use {_either(['trainer.average=null', 'optimizer=adamw'])}."
+    )
+
+
+def parts_of_weights_need_an_optimizer_that_takes_them(facts: Facts) -> str | None:
+    """Where each device holds a part of the weights, the optimizer must be able to work on parts."""
+    optimizer = facts.one("optimizer")
+    if not optimizer or facts.value("trainer.strategy") != "fsdp" or optimizer.fact("takes_parts", True):
+        return None
+    optimizers = facts.others("optimizer", lambda cls: fact(cls, "takes_parts", True), limit=2)
+    return (
+        f"trainer.strategy=fsdp gives each device a part of the weights, but {optimizer.typed} needs whole matrices. "
+        f"Use {_either(['trainer.strategy=ddp', *optimizers])}."
+    )
+
+
+def patience_needs_evaluations(facts: Facts) -> str | None:
+    """Who waits for a better evaluation needs evaluations on the way."""
+    patience = facts.value("trainer.patience")
+    if patience is None:
+        return None
+    for key in ("eval.every", "eval.fraction"):
+        if facts.value(key, 1) == 0:
+            return (
+                f"trainer.patience={patience} counts evaluations, but {key}=0 leaves none on the way. "
+                f"Use {key} above 0, or trainer.patience=null."
+            )
+    return None
+
+
 RULES: tuple[Rule, ...] = (
     pair_needs_segments,
     pair_needs_segment_ids,
@@ -286,6 +335,10 @@ RULES: tuple[Rule, ...] = (
     evaluation_needs_mask,
     ids_are_no_text,
     stream_has_no_epochs,
+    average_takes_no_decay,
+    one_average_of_the_weights,
+    patience_needs_evaluations,
+    parts_of_weights_need_an_optimizer_that_takes_them,
 )
 
 

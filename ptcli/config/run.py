@@ -13,7 +13,9 @@ from ptcli.config.context import Context
 from ptcli.config.fit import check
 from ptcli.config.hydra_main import hydra_choices, hydra_main
 from ptcli.config.identity import run_name
+from ptcli.config.provenance import asks_for_provenance, provenance
 from ptcli.config.quoting import Words
+from ptcli.config.scale import apply_scale
 from ptcli.config.targets import check_plugins
 
 Result = int | float | None
@@ -23,7 +25,10 @@ def run(command: str, words: Sequence[str], *, root: str, positional: Sequence[s
     """Run one command, or with -m all jobs of a sweep. Raises ConfigError for what can be known before work."""
     typed = Words(words, root=root)
     overrides = settle(typed.overrides)
-    _speak()
+    speak()
+    if asks_for_provenance(typed.flags):
+        print(provenance(command, typed, overrides, root=root))
+        return 0
     if typed.sweeps:
         from ptcli.config.run_sweep import run_sweep
 
@@ -48,14 +53,16 @@ def run(command: str, words: Sequence[str], *, root: str, positional: Sequence[s
 def run_job(config: DictConfig, context: Context) -> Result:
     """Nets 2 and 3, the run's name, and the work of the command."""
     plugins = check_plugins(config.plugins, context.overrides)
+    if remark := apply_scale(config, context.choices, context.overrides):
+        logging.getLogger(__name__).info(remark)
     check(config, context.choices, command=context.command, plugins=plugins)
-    if OmegaConf.select(config, "run.name") is None and "model" in context.choices:
+    if OmegaConf.select(config, "run.name") is None and {"model", "task"} & context.choices.keys():
         config.run.name = run_name(config, context.choices)
     work: Callable[[DictConfig, Context], Result] = importlib.import_module(f"ptcli.command.{context.command}").run
     return work(config, context)
 
 
-def _speak() -> None:
+def speak() -> None:
     """What ptcli's modules log goes to the terminal as plain lines; other libraries only warn."""
     logger = logging.getLogger("ptcli")
     if not logger.handlers:

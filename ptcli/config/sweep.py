@@ -12,6 +12,7 @@ from ptcli.config.compose import Composed, composer
 from ptcli.config.fit import check
 from ptcli.config.identity import plain, run_name
 from ptcli.config.outcomes import shown
+from ptcli.config.scale import apply_scale
 from ptcli.config.targets import check_plugins
 from ptcli.errors import ConfigError
 
@@ -53,6 +54,7 @@ def check_sweep(
             try:
                 composed = compose(job)
                 plugins = check_plugins(composed.config.plugins, job)
+                apply_scale(composed.config, composed.choices, job)
                 check(composed.config, composed.choices, command=command, plugins=plugins, folder=folder)
                 _refuse_twin(number, jobs, composed, seen, root)
             except ConfigError as error:
@@ -66,7 +68,7 @@ def check_sweep(
 
 
 def _refuse_twin(number: int, jobs: list[list[str]], composed: Composed, seen: dict[str, int], root: str) -> None:
-    if root == "pretrain":
+    if root in ("pretrain", "finetune"):
         key = str(Path(composed.config.run.dir) / run_name(composed.config, composed.choices))
     else:
         key = json.dumps(OmegaConf.to_container(composed.config, resolve=True), sort_keys=True)

@@ -15,10 +15,20 @@ _AT_LEAST_ONE = (
     "log.every",
     "eval.tokens",
     "top",
+    "steps",
     "examples",
+    "chunk",
+    "eval.batch_size",
+    "finetune.batch_size",
 )
+_AT_LEAST_TWO = ("folds",)
 _AT_LEAST_ZERO = ("seed", "eval.every", "save.every", "show")
-_FORMATS = {"view": ("terminal", "html", "json"), "prepare": ("table", "json"), "export": ("huggingface", "onnx")}
+_FORMATS = {
+    "view": ("terminal", "html", "json"),
+    "prepare": ("table", "json"),
+    "export": ("huggingface", "onnx"),
+    "predict": ("auto", "jsonl", "csv", "tsv", "submission"),
+}
 
 
 def check_values(config: DictConfig, *, command: str) -> list[str]:
@@ -32,7 +42,7 @@ def _get(config: DictConfig, key: str) -> Any:
 
 
 def _ranges(config: DictConfig) -> Iterator[str]:
-    for keys, least in ((_AT_LEAST_ONE, 1), (_AT_LEAST_ZERO, 0)):
+    for keys, least in ((_AT_LEAST_TWO, 2), (_AT_LEAST_ONE, 1), (_AT_LEAST_ZERO, 0)):
         for key in keys:
             value = _get(config, key)
             if isinstance(value, int | float) and not value >= least:
@@ -95,8 +105,14 @@ def _plain(config: DictConfig) -> Iterator[str]:
 
 
 def _required(config: DictConfig, command: str) -> Iterator[str]:
-    if command in ("evaluate", "fill", "export") and not _get(config, "checkpoint"):
+    if command in ("finetune", "predict", "evaluate", "fill", "export") and not _get(config, "checkpoint"):
         yield f"checkpoint is missing: ptcli {command} checkpoint=RUN"
+    if command in ("prepare", "view", "check") and _get(config, "task"):
+        yield f"task: ptcli {command} is about pretraining. Leave task= out; ptcli pretrain and ptcli finetune take it"
+    if command == "finetune" and not _get(config, "task"):
+        yield "task is missing: ptcli finetune checkpoint=RUN task=classification task.path=FOLDER (ptcli options task)"
+    if command == "predict" and not _get(config, "input"):
+        yield "input is missing: ptcli predict checkpoint=RUN input=FILE output=FILE"
     if command == "export" and not _get(config, "output"):
         yield "output is missing: ptcli export checkpoint=RUN output=FOLDER"
     if _get(config, "resize_vocabulary") and not _get(config, "checkpoint"):

@@ -12,6 +12,7 @@ from ptcli.interop.family import Family
 from ptcli.interop.folder import CONFIG, WEIGHTS
 from ptcli.interop.weights import to_theirs
 from ptcli.tokenizer.tokenizer import Tokenizer
+from ptcli.tokenizer.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ def write(
     `with_head`: whether the masked-LM head is one of theirs; `tied`: whether it multiplies with the embeddings.
     """
     tensors = module.state_dict()
-    config = {**numbers, "tie_word_embeddings": tied}
+    places = max(numbers["max_position_embeddings"], max_length)  # without a table of places, there are always enough
+    config = {**numbers, "max_position_embeddings": places, "tie_word_embeddings": tied}
     entries = family.body(config, order=module.model.order)  # type: ignore[union-attr, arg-type]
     assert {name for name in tensors if name.startswith("model.")} <= {entry.ours for entry in entries}
     architecture = family.masked_lm_class if with_head else family.body_class
@@ -51,26 +53,32 @@ def write(
         if with_head and family.pretraining_class and classifier and labels == 2:
             entries += classifier
             architecture = family.pretraining_class
-    _save(to_theirs(tensors, entries), folder / WEIGHTS)
-    vocabulary = tokenizer.vocabulary
+    save(to_theirs(tensors, entries), folder / WEIGHTS)
+    write_config(folder, family=family, numbers=config, architecture=architecture, vocabulary=tokenizer.vocabulary)
+    write_tokenizer(folder, tokenizer, max_length=max_length, segments=config["type_vocab_size"])
+    return Written(architecture, sorted(set(tensors) - {entry.ours for entry in entries}))
+
+
+def write_config(
+    folder: Path, *, family: Family, numbers: Mapping[str, Any], architecture: str, vocabulary: Vocabulary
+) -> None:
+    """config.json of a class of a family: `numbers`, and what the tokenizer's vocabulary says."""
     ids = {
         "pad_token_id": vocabulary.pad_token_id,
         "bos_token_id": vocabulary.cls_token_id,
         "eos_token_id": vocabulary.sep_token_id,
     }
-    if "cls_token_id" in config:
+    if "cls_token_id" in numbers:
         ids |= {"cls_token_id": vocabulary.cls_token_id, "sep_token_id": vocabulary.sep_token_id}
     content = {
         "architectures": [architecture],
         "model_type": family.model_type,
         "vocab_size": vocabulary.size,
-        **config,
+        **numbers,
         **ids,
         "dtype": "float32",
     }
     _write_json(folder / CONFIG, content)
-    write_tokenizer(folder, tokenizer, max_length=max_length, segments=config["type_vocab_size"])
-    return Written(architecture, sorted(set(tensors) - {entry.ours for entry in entries}))
 
 
 def write_tokenizer(folder: Path, tokenizer: Tokenizer, *, max_length: int, segments: int) -> None:
@@ -110,7 +118,8 @@ def _template(tokenizer: Tokenizer, *, segments: int) -> dict[str, Any]:
     }
 
 
-def _save(tensors: dict[str, Any], file: Path) -> None:
+def save(tensors: dict[str, Any], file: Path) -> None:
+    """Write tensors under their names, as transformers reads them."""
     from safetensors.torch import save_file
 
     save_file(tensors, file, metadata={"format": "pt"})

@@ -1,12 +1,15 @@
 """Where metrics go: a list of sinks, each called in order. Console and jsonl are always on; `logger=` adds others."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 Metrics = Mapping[str, float | None]  # by name ("train/loss"); None where there was nothing to measure
 
-TIMING_FIELDS = frozenset({"train/tokens_per_second", "train/seconds"})
+TIMING_FIELDS = frozenset(
+    f"train/{name}" for name in ("tokens_per_second", "seconds", "data_wait", "mfu", "memory_gib", "power_watts")
+)
 """What may differ between two runs that are otherwise bitwise equal."""
 
 
@@ -33,7 +36,10 @@ class Sink:
 
 
 class Logger:
-    """Calls its sinks in order. A context manager: leaving it finishes every sink, whatever happened."""
+    """Calls its sinks in order. A context manager: leaving it finishes every sink, whatever happened.
+
+    An error that it is left with is not hidden by one of a sink that cannot finish.
+    """
 
     def __init__(self, sinks: Sequence[Sink]):
         self._sinks = list(sinks)
@@ -85,4 +91,5 @@ class Logger:
         if kind is None:
             self.finish("finished")
         else:
-            self.finish("failed" if issubclass(kind, Exception) else "interrupted")
+            with suppress(Exception):  # the first error is the one to be told
+                self.finish("failed" if issubclass(kind, Exception) else "interrupted")

@@ -26,7 +26,8 @@ class Wandb(Sink):
         entity: user or team; None for the key's own.
         mode: online, offline, disabled, or None: WANDB_MODE where set; else online where there is a key and the server
             answers; else offline, to be sent later with `wandb sync`.
-        timeout: seconds that the server is given to answer.
+        timeout: seconds that the server is given to answer, and at the end to take what is left; what it does not take
+            stays in the run's folder for `wandb sync`.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Wandb(Sink):
     def _begin(self, *, folder: Path, name: str, group: str | None, config: dict[str, Any], mode: str) -> None:
         import wandb
 
-        settings = wandb.Settings(silent=True, console="off", init_timeout=self.timeout)
+        settings = wandb.Settings(silent=True, console="off", init_timeout=self.timeout, finish_timeout=self.timeout)
         self._run = wandb.init(
             project=self.project,
             entity=self.entity,

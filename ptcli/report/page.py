@@ -57,11 +57,7 @@ def page(
     max_length: int,
 ) -> Iterator[str]:
     """The page in parts. `title`: the command; `notes`: sentences below it."""
-    yield (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_safe(title)}</title><style>{_STYLE}</style></head>\n<body><h1>{_safe(title)}</h1>\n"
-    )
+    yield _head(title)
     yield "".join(f'<div class="caption">{_safe(note)}</div>\n' for note in notes)
     rows = list(rows)
     yield _legend(mask_token, permuted=is_permuted(rows))
@@ -70,6 +66,23 @@ def page(
     yield '<div class="figures">\n'
     yield from (_figure(figure) for figure in figures_of(statistics, label_names=label_names))
     yield "</div>\n</body></html>\n"
+
+
+def figures_page(figures: Iterable[Figure], *, title: str, notes: Sequence[str]) -> Iterator[str]:
+    """A page of figures alone, in parts."""
+    yield _head(title)
+    yield "".join(f'<div class="caption">{_safe(note)}</div>\n' for note in notes)
+    yield '<div class="figures">\n'
+    yield from (_figure(figure) for figure in figures)
+    yield "</div>\n</body></html>\n"
+
+
+def _head(title: str) -> str:
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{_safe(title)}</title><style>{_STYLE}</style></head>\n<body><h1>{_safe(title)}</h1>\n"
+    )
 
 
 def _legend(mask_token: str, *, permuted: bool) -> str:

@@ -1,7 +1,7 @@
 """Rows and statistics as lines for a terminal, a pipe or a text file; what colours say, signs say too."""
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -52,8 +52,13 @@ def draw_row(row: ShownRow, *, width: int, max_length: int) -> Iterator[Text]:
 
 def draw_statistics(statistics: Mapping[str, Statistics], *, label_names: Sequence[str], width: int) -> Group:
     """Tables and small plots, a column for each mask."""
+    return draw_figures(figures_of(statistics, label_names=label_names), width=width)
+
+
+def draw_figures(figures: Iterable[Figure], *, width: int) -> Group:
+    """Figures one below the other, each with its title."""
     parts: list[RenderableType] = []
-    for figure in figures_of(statistics, label_names=label_names):
+    for figure in figures:
         parts += [Text(""), *_draw_figure(figure, width)]
     return Group(*parts)
 

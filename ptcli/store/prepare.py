@@ -74,6 +74,15 @@ def prepare(
     return store
 
 
+def find(corpus: Corpus, words: Words, tokenizer: Tokenizer, *, folder: Path) -> Store | None:
+    """The store of a corpus where `prepare` has made it; None where it is absent or damaged."""
+    place = _place(corpus, words, tokenizer, folder, LARGEST_SHARD)
+    try:
+        return Store.open(place) if place.is_dir() else None
+    except DataError:
+        return None
+
+
 def prepare_part(
     corpus: Corpus,
     words: Words,

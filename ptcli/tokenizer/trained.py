@@ -61,15 +61,18 @@ class TrainedTokenizer:
     def build(self, corpus: Corpus, *, cache: Path) -> Tokenizer:
         """Load what was trained before on this corpus with these settings, or train it."""
         self.check()
-        defining = json.dumps([corpus.identity(), self.identity()], sort_keys=True)
-        folder = Path(cache) / "tokenizers" / hashlib.blake2b(defining.encode(), digest_size=12).hexdigest()
         tokenizer, self._remarks = obtain(
-            folder,
+            self.place(corpus, cache=cache),
             load=_load,
             build=lambda folder: self._train(corpus, folder),
             what="the tokenizer",
         )
         return tokenizer
+
+    def place(self, corpus: Corpus, *, cache: Path) -> Path:
+        """The folder in which it is kept once it is trained."""
+        defining = json.dumps([corpus.identity(), self.identity()], sort_keys=True)
+        return Path(cache) / "tokenizers" / hashlib.blake2b(defining.encode(), digest_size=12).hexdigest()
 
     def identity(self) -> dict[str, Any]:
         """The settings and the rule."""

@@ -1,6 +1,4 @@
-"""Where to compute, and in which number format."""
-
-from contextlib import AbstractContextManager, nullcontext
+"""Where to compute."""
 
 import torch
 
@@ -21,33 +19,23 @@ def choose_device(device: str) -> torch.device:
     raise ConfigError(f"trainer.device={device}: choose auto, cpu or cuda.")
 
 
-def computes_bf16(device: torch.device) -> tuple[bool, str]:
-    """Whether bfloat16 is faster than float32 on `device`, and why."""
-    if device.type == "cuda":
-        if torch.cuda.is_bf16_supported(including_emulation=False):
-            return True, "the GPU computes it"
-        return False, "the GPU does not compute it"
-    # torch has no public question for this yet; an absent one counts as no
-    for question, name in (("_is_amx_tile_supported", "AMX"), ("_is_avx512_bf16_supported", "AVX512_BF16")):
-        if getattr(torch.cpu, question, bool)():
-            return True, f"the CPU has {name}"
-    return False, "the CPU has neither AMX nor AVX512_BF16"
+def count_devices(devices: int | str, device: torch.device, *, started: int) -> int:
+    """How many devices train together. `auto`: all GPUs of this host, or the CPU. `started`: processes there are.
 
-
-def choose_precision(precision: str, device: torch.device) -> tuple[bool, str]:
-    """Whether to compute under bf16 autocast, and a sentence that says so. `precision`: auto, fp32 or bf16."""
-    is_fast, why = computes_bf16(device)
-    if precision == "auto":
-        return is_fast, f"{'bf16 autocast' if is_fast else 'fp32'}, since {why}"
-    if precision == "fp32":
-        return False, "fp32"
-    if precision == "bf16":
-        if device.type == "cuda" and not is_fast:
-            raise ConfigError(f"trainer.precision=bf16: {why}. Use trainer.precision=fp32, or auto.")
-        return True, "bf16 autocast" + ("" if is_fast else f", which is slow here: {why}")
-    raise ConfigError(f"trainer.precision={precision}: choose auto, fp32 or bf16.")
-
-
-def autocast(device: torch.device, *, is_bf16: bool) -> AbstractContextManager:
-    """The context that forward passes run in."""
-    return torch.autocast(device.type, dtype=torch.bfloat16) if is_bf16 else nullcontext()
+    Raise ConfigError where there are fewer, or torchrun or srun has started another number.
+    """
+    if started > 1:
+        if devices not in (1, "auto", started):
+            raise ConfigError(
+                f"trainer.devices={devices}, but {started} processes were started, which is the number of devices. "
+                "Leave trainer.devices out under torchrun and srun."
+            )
+        return started
+    available = torch.cuda.device_count() if device.type == "cuda" else None
+    if devices == "auto":
+        return available or 1
+    if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
+        raise ConfigError(f"trainer.devices={devices}: a number of devices, 1 or more, or auto.")
+    if available is not None and devices > available:
+        raise ConfigError(f"trainer.devices={devices}, but torch finds {available} on this host. Use auto for all.")
+    return devices

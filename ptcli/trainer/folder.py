@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ptcli.errors import ConfigError
-from ptcli.trainer.files import remove_temporary, to_json, write_whole
+from ptcli.trainer.files import remove_temporary, sync, to_json, write_whole
 
 _LOCK = ".lock"
 
@@ -97,12 +97,13 @@ class RunFolder:
             os.truncate(self.metrics, length)
 
     def metrics_length(self) -> int:
-        """Bytes of metrics.jsonl, once they are on the disk."""
-        if not self.metrics.exists():
-            return 0
-        with open(self.metrics, "rb") as file:
-            os.fsync(file.fileno())
-            return os.fstat(file.fileno()).st_size
+        """Bytes of metrics.jsonl so far."""
+        return self.metrics.stat().st_size if self.metrics.exists() else 0
+
+    def sync_metrics(self) -> None:
+        """Wait until metrics.jsonl is on the disk."""
+        if self.metrics.exists():
+            sync(self.metrics)
 
     def begin(self, resume: str = "auto") -> Path | None:
         """Make the folder ready for `resume`, before anything is written into it.

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 
 import torch
@@ -8,38 +8,58 @@ from ptcli.errors import CheckpointError, ConfigError
 from ptcli.logger.logger import Logger
 from ptcli.trainer.budget import Budget, check_every
 from ptcli.trainer.checkpoint import Checkpoints
-from ptcli.trainer.device import autocast, choose_device, choose_precision
+from ptcli.trainer.device import choose_device, count_devices
+from ptcli.trainer.feed import Loader, Phase
 from ptcli.trainer.files import is_disk_full
-from ptcli.trainer.fit import Fit, Loader, Schedule
+from ptcli.trainer.fit import Fit, Schedule
 from ptcli.trainer.folder import RunFolder
+from ptcli.trainer.norms import Norms
+from ptcli.trainer.parallel import Replicated, Sharded, Single, choose_strategy, recompute_activations
+from ptcli.trainer.precision import LossScale, choose_precision
+from ptcli.trainer.ranks import Ranks, current
 from ptcli.trainer.seeds import make_deterministic
 from ptcli.trainer.signals import Interrupted, StopSignals
 from ptcli.trainer.state import TrainingState
+from ptcli.trainer.usage import matmul_ceiling
 
 
 class Trainer:
-    """Trains on one device: accumulates, clips, steps, logs, evaluates, saves, and goes on where it was stopped.
+    """Trains on one device or several: accumulates, clips, steps, logs, evaluates, saves; goes on where it stopped.
 
     Args:
         device: auto, cpu or cuda.
-        precision: auto, fp32 or bf16 (autocast; weights stay float32).
+        devices: how many train together, or auto: all GPUs of this host. A number that torchrun or srun started holds.
+        strategy: auto, single, ddp or fsdp: how training is spread over devices.
+        activation_checkpointing: whether layers are computed again in the backward pass, to keep less in memory.
+        precision: auto, fp32, tf32 (NVIDIA GPUs), bf16 and fp16 (autocast; weights stay float32), or bf16_pure.
         clip: longest 2-norm of the gradient; None or 0: never scaled down.
-        accumulate: micro-batches an optimiser step; None: what the micro-batch's size makes.
+        accumulate: micro-batches an optimiser step on each device; None: what the micro-batch's size makes.
         compile: whether to use torch.compile.
         threads: of the CPU; None: torch decides.
         deterministic: whether operations are refused whose result depends on timing.
+        on_nonfinite: what follows when a gradient is not finite: stop, or skip the step.
+        patience: evaluations without a better one, after which the run ends; None: the budget alone ends it.
+        average: decay of a moving average of the weights, in (0, 1), that is evaluated and exported; None: no average.
+        profile: whether torch's profiler records a few steps.
     """
 
     def __init__(
         self,
         *,
         device: str = "auto",
+        devices: int | str = 1,
+        strategy: str = "auto",
+        activation_checkpointing: bool = False,
         precision: str = "auto",
         clip: float | None = 1.0,
         accumulate: int | None = None,
         compile: bool = False,
         threads: int | None = None,
         deterministic: bool = False,
+        on_nonfinite: str = "stop",
+        patience: int | None = None,
+        average: float | None = None,
+        profile: bool = False,
     ):
         if clip is not None and not 0 <= clip < float("inf"):
             raise ConfigError(f"trainer.clip={clip}: a length above 0, or null for none.")
@@ -47,8 +67,19 @@ class Trainer:
             raise ConfigError(f"trainer.accumulate={accumulate}: 1 micro-batch or more.")
         if threads is not None and threads < 1:
             raise ConfigError(f"trainer.threads={threads}: 1 or more, or null.")
-        self.device = choose_device(device)
-        self.is_bf16, self._precision = choose_precision(precision, self.device)
+        if on_nonfinite not in ("stop", "skip"):
+            raise ConfigError(f"trainer.on_nonfinite={on_nonfinite}: choose stop or skip.")
+        if patience is not None and patience < 1:
+            raise ConfigError(f"trainer.patience={patience}: 1 evaluation or more, or null.")
+        if average is not None and not 0 < average < 1:
+            raise ConfigError(f"trainer.average={average}: a decay above 0 and below 1, such as 0.999, or null.")
+        self.device, self.ranks = choose_device(device), current()
+        self.devices = count_devices(devices, self.device, started=self.ranks.size)
+        self.strategy = choose_strategy(strategy, devices=self.devices)
+        self.activation_checkpointing = activation_checkpointing
+        self.precision = choose_precision(precision, self.device)
+        self.precision.begin()
+        self.on_nonfinite, self.patience, self.average, self.profile = on_nonfinite, patience, average, profile
         self.clip, self.accumulate, self.compile = clip or None, accumulate, compile
         if threads is not None:
             torch.set_num_threads(threads)
@@ -58,14 +89,44 @@ class Trainer:
     def describe(self) -> str:
         """One line: the device, the threads, the precision and why."""
         where = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "CPU"
-        return f"{where}, {torch.get_num_threads()} threads, {self._precision}"
+        where = where if self.devices == 1 else f"{self.devices} x {where} ({self.strategy})"
+        return f"{where}, {torch.get_num_threads()} threads, {self.precision.text}"
 
     def autocast(self) -> AbstractContextManager:
         """The context that forward passes run in, in training and in evaluation."""
-        return autocast(self.device, is_bf16=self.is_bf16)
+        return self.precision.autocast()
+
+    def place(self, module: nn.Module) -> None:
+        """Move a module to the device, its weights in the precision's format."""
+        module.to(self.device, self.precision.weights_type)
+
+    def distribute(self, step: nn.Module, *, layers: Sequence[nn.Module]) -> Single:
+        """Spread a step over the ranks, before its optimizer is made: for the parameters of what is then `trained`.
+
+        `layers`: of its model, in the order in which they run. Every rank must call it.
+        """
+        assert self.ranks.size == self.devices, "the ranks are started before"
+        if self.activation_checkpointing:
+            recompute_activations(layers)
+        if self.strategy == "fsdp":
+            compute_type = None if self.precision.is_scaled else self.precision.autocast_type
+            return Sharded(step, ranks=self.ranks, layers=layers, compute_type=compute_type)
+        return (Replicated if self.strategy == "ddp" else Single)(step, ranks=self.ranks)
 
     def micro_size(self, batch_size: int, micro_size: int | None) -> int:
-        """Rows of a micro-batch, from batch.micro_size or trainer.accumulate. Raise ConfigError where they disagree."""
+        """Rows that go through the model of each device at once. Raise ConfigError where the settings disagree."""
+        if batch_size % self.devices:
+            raise ConfigError(
+                f"batch.size={batch_size} rows cannot be divided among {self.devices} devices. "
+                f"Use batch.size={max(batch_size // self.devices, 1) * self.devices}, or another trainer.devices."
+            )
+        return self.group_size(batch_size // self.devices, micro_size)
+
+    def group_size(self, batch_size: int, micro_size: int | None) -> int:
+        """Rows of a micro-batch on one device, from batch.micro_size or trainer.accumulate.
+
+        Where rows are grouped by length, it is the size of groups on any number of devices.
+        """
         if batch_size < 1 or (micro_size is not None and micro_size < 1):
             raise ConfigError(f"batch.size={batch_size}, batch.micro_size={micro_size}: 1 row or more.")
         if self.accumulate is None:
@@ -91,7 +152,7 @@ class Trainer:
         step: nn.Module,
         optimizer: torch.optim.Optimizer,
         schedule: Schedule,
-        loader: Loader,
+        loader: Loader | Sequence[Phase],
         budget: Budget,
         run: RunFolder,
         logger: Logger,
@@ -100,29 +161,50 @@ class Trainer:
         left_plateau: Callable[[dict[str, float]], bool | None] | None = None,
         export: Callable[[], None] | None = None,
         best_metric: str = "eval/masked_lm_loss",
+        higher_is_better: bool = False,
         log_every: float = 10,
+        log_norms: bool = False,
         eval_every: float = 0.1,
         save_every: float = 0.1,
         keep: int = 2,
         identity: dict[str, str] | None = None,
         resume_command: str = "the same command",
+        leave_after: int | None = None,
+        strategy: Single | None = None,
     ) -> TrainingState:
         """Train `step` (a TrainingStep on this trainer's device) until the budget is spent; go on from a checkpoint.
 
         `run` is locked and begun, `logger` started. `evaluate` gives metrics and changes nothing; `left_plateau` judges
-        them; `best_metric` is lowest at its best; `export` writes the model, at the end and when interrupted.
+        them; `best_metric` is lowest at its best, or highest where `higher_is_better`; `export` writes the model, at
+        the end and when interrupted.
         `identity` are hashes by name of what must be the same at a resume ("data", "config"). `*_every`: steps, or
-        below 1 a share of the budget, or 0 for the end only.
+        below 1 a share of the budget, or 0 for the end only. `loader` gives the steps; several take turns in phases.
+        `log_norms`: whether log lines hold norms of gradients and updates by the optimizer's groups.
+        `leave_after`: a step after which to return, with nothing saved or exported. `strategy`: what `distribute` gave
+        for `step`; None: it is trained by this process alone. Of several ranks only rank 0 writes, evaluates, exports.
 
         Raise Interrupted after Ctrl-C or SIGTERM, with a checkpoint made; NotFiniteError; CheckpointError where
         checkpoints cannot be read, do not fit, or the disk is full.
         """
         for name, every in (("log.every", log_every), ("eval.every", eval_every), ("save.every", save_every)):
             check_every(name, every)
+        if self.patience is not None and (evaluate is None or eval_every <= 0):
+            raise ConfigError(
+                f"trainer.patience={self.patience} counts evaluations, but there are none on the way. "
+                "Use eval.every above 0 and eval.fraction above 0, or trainer.patience=null."
+            )
         schedule.check(total_steps=budget.total_steps)
+        phases = [Phase(lambda: loader)] if not isinstance(loader, Sequence) else loader
+        ceiling = matmul_ceiling(
+            self.device,
+            self.precision.compute_type,
+            torch.get_num_threads(),
+            is_tf32=self.precision.is_tf32,
+        )
         checkpoints = Checkpoints(run.checkpoints, keep=keep)
+        strategy = strategy or Single(step, ranks=Ranks())
         fit = Fit(
-            step=step,
+            strategy=strategy,
             optimizer=optimizer,
             schedule=schedule,
             budget=budget,
@@ -134,33 +216,53 @@ class Trainer:
             autocast=self.autocast,
             clip=self.clip,
             compile=self.compile,
+            norms=Norms(optimizer, every=log_every if log_norms else None),
+            phases=phases,
+            scale=LossScale() if self.precision.is_scaled else None,
+            on_nonfinite=self.on_nonfinite,
+            patience=self.patience,
+            average=self.average,
+            profile=self.profile,
+            ceiling=ceiling,
             evaluate=evaluate,
             left_plateau=left_plateau,
             best_metric=best_metric,
-            about={"device": self.describe()},
+            higher_is_better=higher_is_better,
+            about={"device": self.describe(), "matmul_teraflops": round(ceiling / 1e12, 3)},
         )
         with StopSignals() as stop:
             fit.begin(identity or {})
             try:
-                fit.train(loader, stop, log_every=log_every, eval_every=eval_every, save_every=save_every)
-                is_finished = budget.done(fit.state) and not fit.state.evaluation_pending
+                fit.train(
+                    stop,
+                    log_every=log_every,
+                    eval_every=eval_every,
+                    save_every=save_every,
+                    leave_after=leave_after,
+                )
+                if fit.state.step == leave_after:
+                    return fit.state
+                is_finished = fit.is_done() and not fit.state.evaluation_pending
                 if export is not None:
-                    export()
+                    with fit.judged():
+                        if strategy.ranks.is_first:
+                            export()
                 fit.summarise("finished" if is_finished else "interrupted")
             except BaseException as error:
-                _note_failure(run, error, step=fit.state.step)
+                if strategy.ranks.is_first:
+                    _note_failure(run, error, step=fit.state.step)
                 if isinstance(error, OSError) and is_disk_full(error):
                     raise CheckpointError(
                         f"The disk is full ({error}). Checkpoints in {run.checkpoints} are whole. "
                         f"Make room and go on with: {resume_command}"
                     ) from error
                 raise
-        if stop.requested is not None:
+        if (number := fit.stopped(stop)) is not None:
             text = "Finished" if is_finished else "Stopped"
             raise Interrupted(
                 f"{text} at step {fit.state.step}, which is saved in {run.path}."
                 + ("" if is_finished else f" Go on with: {resume_command}"),
-                exit_code=stop.exit_code,
+                exit_code=128 + number,
             )
         return fit.state
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ptcli.errors import CheckpointError
+from ptcli.trainer.sharded import shard_like
 
 
 def named_state(optimizer: torch.optim.Optimizer, module: nn.Module) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -17,7 +18,7 @@ def named_state(optimizer: torch.optim.Optimizer, module: nn.Module) -> tuple[di
         for entry, value in entries.items():
             key = f"{names[parameter]}/{entry}"
             if isinstance(value, Tensor):
-                tensors[key] = value.detach().cpu().contiguous()
+                tensors[key] = value.detach()
             else:
                 numbers[key] = value
     groups = [
@@ -41,12 +42,15 @@ def load_state(
             f"this one ({type(optimizer).__name__}, {sum(map(len, own))} in {len(own)})."
         )
     number_of = {name: number for number, name in enumerate(name for group in own for name in group)}
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, Any]] = {}
     for key, value in [*tensors.items(), *plain["numbers"].items()]:
         name, entry = key.rsplit("/", 1)
         if name not in number_of:
             raise CheckpointError(f"The saved optimizer holds {key}, but there is no parameter {name}.")
-        state.setdefault(number_of[name], {})[entry] = value
+        like = parameters[number_of[name]]
+        is_sharded = isinstance(value, Tensor) and value.shape == like.shape
+        state.setdefault(number_of[name], {})[entry] = shard_like(value, like) if is_sharded else value
     current = optimizer.state_dict()["param_groups"]
     groups = [
         {

@@ -14,9 +14,15 @@ class TrainingState:
     tokens: int = 0  # real tokens seen, padding not counted
     epoch: float = 0.0  # passes over the data
     seconds: float = 0.0  # of training, evaluation and saving included
+    phase: int = 0  # number of the phase that the data state belongs to
     position: dict[str, Any] | None = None  # the loader's own; None at the beginning
+    passes_before: float = 0.0  # passes over the data of earlier phases, less those that this phase's count begins with
     best: float | None = None  # lowest value of the metric that `fit` was told to keep the best of
     best_step: int | None = None
+    without_better: int = 0  # evaluations since the best one
+    skipped: int = 0  # steps whose gradient was not finite and was not used
+    skipped_in_a_row: int = 0
+    loss_scale: dict[str, Any] = field(default_factory=dict)  # of fp16
     left_plateau_at: int | None = None  # step of the first evaluation that showed context being used
     plateau: bool | None = None  # whether the last evaluation still showed none; None where it did not say
     evaluation_pending: bool = False  # stopped between a step and the evaluation that was due after it

@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -29,3 +32,9 @@ class TrainingStep(nn.Module):
         )
         assert isinstance(total, Tensor), "an objective has at least one part"
         return total, loss
+
+    @property
+    def second_pass(self) -> Callable[[], AbstractContextManager] | None:
+        """What to enter to go through a micro-batch once more, after its backward pass (FGM); None: once is enough."""
+        wanted = getattr(self.objective, "second_pass", None)
+        return None if wanted is None else partial(wanted, self.model)

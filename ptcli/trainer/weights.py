@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ptcli.errors import CheckpointError
 from ptcli.trainer.files import whole_folder
+from ptcli.trainer.sharded import put
 
 WEIGHTS = "model.safetensors"
 
@@ -32,9 +33,13 @@ def named_tensors(module: nn.Module) -> tuple[dict[str, Tensor], dict[str, str]]
 
 def save_weights(module: nn.Module, path: Path) -> None:
     """Write the weights of `module` to a safetensors file; its metadata holds the ties."""
+    write_tensors(*named_tensors(module), path)
+
+
+def write_tensors(tensors: dict[str, Tensor], ties: dict[str, str], path: Path) -> None:
+    """Write what `named_tensors` gave, or copies of it."""
     from safetensors.torch import save_file
 
-    tensors, ties = named_tensors(module)
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     # safetensors writes several entries in a random order: one alone keeps equal weights equal files
     save_file(plain, path, metadata={"format": "pt"} | ({"ties": json.dumps(ties)} if ties else {}))
@@ -66,9 +71,8 @@ def load_weights(module: nn.Module, path: Path) -> None:
             raise CheckpointError(
                 f"{path}: {name} has the shape {tuple(everything[name].shape)}, but {tuple(tensor.shape)} is needed."
             )
-    with torch.no_grad():
-        for name, tensor in tensors.items():
-            tensor.copy_(everything[name])
+    for name, tensor in tensors.items():
+        put(tensor, everything[name])
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -92,10 +96,11 @@ def save_model(
     config: dict[str, Any],
     tokenizer_folder: Path,
     arrays: dict[str, np.ndarray] | None = None,
+    texts: dict[str, str] | None = None,
 ) -> None:
     """Write all that another person needs: `model.safetensors`, `config.yaml` and `tokenizer/`, whole or not at all.
 
-    `arrays`: further files, `<name>.npy` each.
+    `arrays`: further files, `<name>.npy` each; `texts`: further ones by their whole names.
     """
     with whole_folder(folder) as temporary:
         save_weights(module, temporary / WEIGHTS)
@@ -104,6 +109,8 @@ def save_model(
         shutil.copytree(tokenizer_folder, temporary / "tokenizer")
         for name, array in (arrays or {}).items():
             np.save(temporary / f"{name}.npy", array, allow_pickle=False)
+        for name, text in (texts or {}).items():
+            (temporary / name).write_text(text, encoding="utf-8")
 
 
 def _some(names: list[str], limit: int = 8) -> str:

@@ -107,5 +107,53 @@ def test_a_finite_pass_stops_at_the_token_limit_and_is_the_same_every_time():
     assert sum(int(b["attention_mask"].sum()) for b in everything) == 155 + 2 * 31
     some = list(feed.once(max_tokens=60))
     assert 60 <= sum(int(b["attention_mask"].sum()) for b in some) < 60 + 4 * 14
-    assert all(torch.equal(a["input_ids"], b["input_ids"]) for a, b in zip(everything, some, strict=False))
+    assert all(torch.equal(a["input_ids"], b["input_ids"]) for a, b in zip(everything, some[:-1], strict=False))
     assert np.unique([b["input_ids"].shape[0] for b in everything]).max() == 4
+
+
+@pytest.mark.parametrize("limit", [1, 20, 60, 154, 155, 1000])
+def test_a_limited_pass_gives_the_same_rows_whatever_the_micro_batch(limit):
+    def rows(micro_size):
+        batches = list(loader(micro_size=micro_size).once(max_tokens=limit))
+        shown = [torch.where(batch["labels"] >= 0, batch["labels"], batch["input_ids"]) for batch in batches]
+        return [[token for token in row.tolist() if token not in (PAD, CLS, SEP)] for ids in shown for row in ids]
+
+    wanted = rows(1)
+    assert all(sorted(rows(size)) == sorted(wanted) for size in (2, 3, 4, 7))
+    assert sum(map(len, wanted[:-1])) < limit
+    assert sum(map(len, wanted)) >= min(limit, 155)
+
+
+def test_other_rows_begin_anew_with_the_next_epochs_first():
+    straight = take(loader(batch_size=3, micro_size=3), 2)
+    position, passes = loader().begin_anew(straight[-1].position)
+    assert (position, passes) == ({"epoch": 1, "row": 0, "rows": 6}, 1.0)
+    anew = take(loader(batch_size=2, micro_size=2), 8, position)
+    tokens = sorted(t for step in anew for t in originals(step))
+    assert tokens == sorted([*range(10, 115), *range(10, 60)])  # a whole epoch of its own
+    assert anew[-1].position == {"epoch": 2, "row": 0, "rows": 22}
+    assert anew[-1].measured["epoch"] == 2.0
+
+
+def test_the_examples_of_a_step_are_named():
+    feed = loader(batch_size=3, micro_size=2)
+    steps = take(feed, 2)
+    rows = feed.epoch(0).rows(3, 6)
+    # TwoARow: row r of a shard holds its documents 2r and 2r + 1; the first shard has 21 in 11 rows
+    documents = sorted(
+        d for r in rows for d in ((2 * r, 2 * r + 1) if r < 11 else (21 + 2 * (r - 11), 22 + 2 * (r - 11)))
+    )
+    expected = ", ".join(str(d) for d in documents if d != 21 or 11 in rows)
+    assert feed.examples(steps[0].position) == f"rows 3 to 5 of epoch 0, of training documents {expected}"
+    assert feed.examples(None).startswith("rows 0 to 2 of epoch 0, of training documents ")
+    assert loader(batch_size=16, micro_size=16).examples(None).endswith(" and 11 more")
+
+
+def test_naming_examples_beside_the_loaders_thread_disturbs_nothing():
+    feed, reference = loader(num_tokens=(5,), batch_size=1, micro_size=1), loader((5,), batch_size=1, micro_size=1)
+    position, named = None, []
+    for step, expected in itertools.islice(zip(feed.steps(), reference.steps(), strict=False), 200):
+        named.append(feed.examples(position))
+        position = step.position
+        assert same(step, expected)
+    assert named[150] == "rows 0 to 0 of epoch 150, of training documents 0"

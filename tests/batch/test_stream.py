@@ -236,3 +236,23 @@ def test_an_error_in_the_corpus_reaches_the_trainer(corpus, store, monkeypatch):
     monkeypatch.setattr(TokenStream, "_tokenised", broken)
     with pytest.raises(DataError, match="a bad row"):
         take(loader(corpus, store), 40)
+
+
+def test_other_rows_begin_a_window_anew_and_passes_stay(corpus, store):
+    straight = take(loader(corpus, store), 20)
+    position, passes = loader(corpus, store).begin_anew(straight[-1].position)
+    last = straight[-1].position
+    assert (position["epoch"], position["row"], position["place"]) == (last["epoch"] + 1, 0, last["place"])
+    assert passes == straight[-1].measured["epoch"]
+    anew = take(loader(corpus, store, max_length=16, batch_size=8), 6, position, 20)
+    assert anew[0].position["place"] == last["place"]
+    resumed = take(loader(corpus, store, max_length=16, batch_size=8), 3, anew[2].position, 23)
+    assert all(same(a, b) for a, b in zip(anew[3:], resumed, strict=True))
+
+
+def test_the_examples_of_a_step_are_named(corpus, store):
+    feed = loader(corpus, store)
+    steps = take(feed, 3)
+    assert feed.examples(None) == "rows 0 to 15 of window 0 of the stream (pass 0)"
+    told = feed.examples(steps[1].position)
+    assert told.startswith("rows 32 to 47 of window 0 of the stream (pass 0")

@@ -50,6 +50,8 @@ CASES = {
         ["model=albert", "model.embedding_size=16", "model/sharing=attention_only"],
         "AlbertForMaskedLM",
     ),
+    "rotary": (["model/position=rotary", "model.type_vocab_size=0"], "RoFormerForMaskedLM"),
+    "deberta": (["model=deberta"], "DebertaModel"),
     "roberta": (["model=roberta", "tokenizer=bpe", "tokenizer.vocab_size=400"], "RobertaForMaskedLM"),
 }
 
@@ -110,10 +112,10 @@ def test_the_model_card_says_what_the_model_is(exported):
 
 
 def test_no_class_no_wrong_name(exported, capsys):
-    run, folder = exported("model/position=rotary")
+    run, folder = exported("model/position=rotary", "model.position.rotary.base=500.0")
     told = capsys.readouterr().out
     assert json.loads((folder / "config.json").read_text())["model_type"] == "ptcli_encoder"
-    assert not told or "model.position.rotary" in told
+    assert not told or "roformer: model.position.rotary.base=500.0 (there 10000.0)" in told
     from transformers import AutoTokenizer
 
     model, tokenizer = ptcli.load(str(folder))

@@ -59,3 +59,43 @@ def test_no_colours_in_a_pipe(capsys, monkeypatch):
 def test_flags_are_refused(capsys):
     assert main(["options", "--all"]) == 2
     assert "no flags" in capsys.readouterr().err
+
+
+def test_what_one_choice_changes_against_another(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = told(capsys, "recipe=roberta", "against=bert").splitlines()
+    assert 8 <= len(lines) <= 18
+    assert lines[0].split() == ["recipe=bert", "recipe=roberta"]
+    found = {line.split()[0]: line for line in lines[1:]}
+    assert "batch" in found
+    assert "size 256" in found["batch"]
+    assert "size 8,192" in found["batch"]
+    assert "bert_exact" in found["mask"]
+    assert "roberta_exact" in found["mask"]
+    assert "next_sentence" in found["pair"]
+    assert "learning_rate 0.0001" in found["optimizer"]
+    assert "learning_rate 0.0006" in found["optimizer"]
+    assert "seed" not in found
+
+
+def test_against_works_for_every_group(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    text = told(capsys, "model=albert", "against=bert")
+    assert "embedding_size" in text
+    assert "model/sharing" in text
+    assert "are the same" in told(capsys, "mask=token", "against=token")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["recipe", "against=bert"], "ptcli options recipe=roberta against=bert"),
+        (["recipe=bert", "mask=token", "against=bert"], "ptcli options recipe=roberta against=bert"),
+        (["recipe=bert", "against="], "ptcli options recipe=roberta against=bert"),
+        (["recipe=bert", "against=brt"], "recipe=brt"),
+        (["masc=bert", "against=token"], "Did you mean mask?"),
+    ],
+)
+def test_against_refuses_what_it_cannot_compare(words, says, capsys):
+    assert main(["options", *words]) == 2
+    assert says in capsys.readouterr().err

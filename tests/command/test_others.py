@@ -29,6 +29,16 @@ def test_fill_shows_as_many_guesses_as_asked_and_never_a_special_token(run, caps
     assert "the cat saw a" in told
 
 
+def test_fill_writes_byte_pieces_as_what_they_stand_for(tmp_path, capsys):
+    assert main(["pretrain", *settings(tmp_path, "tokenizer=bpe", "tokenizer.vocab_size=300", "budget.steps=1")]) == 0
+    capsys.readouterr()
+    assert main(["fill", f"checkpoint={run_folder(tmp_path)}", "The cat saw a [MASK].", "top=100"]) == 0
+    guesses = capsys.readouterr().out.splitlines()[1:]
+    shown = " ".join(guesses)
+    assert "house" in shown or "cat" in shown or "the" in shown
+    assert "Ġ" not in shown.replace(" Ġ ", " ")  # the space alone has no other name
+
+
 def test_fill_says_what_is_missing(run, capsys):
     assert main(["fill", f"checkpoint={run}", "Nothing to fill."]) == 2
     assert "there is no [MASK]" in capsys.readouterr().err
@@ -59,6 +69,7 @@ def test_evaluate_on_other_text(run, tmp_path, capsys):
 
 def test_check_says_how_large_the_model_is_and_trains_nothing(tmp_path, capsys):
     words = ["model=bert", "tokenizer.vocab_size=30522", "pair=next_sentence", "max_length=512", "packing=segment_pair"]
+    words.append("measure=false")
     assert main(["check", *words, f"run.dir={tmp_path}/runs"]) == 0
     told = capsys.readouterr().out
     assert "110,106,428 at a vocabulary of 30,522" in told

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ptcli.logger.logger import TIMING_FIELDS
+
 TEXT = (
     "the cat saw a dog near the old house and ran to its friend who lived by the river under tall green trees while "
     "rain fell softly on every roof of that small town"
@@ -68,7 +70,7 @@ def run_folder(folder: Path) -> Path:
 def metrics(run: Path) -> list[dict]:
     """What was logged, without what depends on the clock."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in line.items() if k not in ("train/tokens_per_second", "train/seconds")} for line in lines]
+    return [{k: v for k, v in line.items() if k not in TIMING_FIELDS} for line in lines]
 
 
 def start(words: list[str], folder: Path) -> subprocess.Popen:

@@ -212,6 +212,35 @@ def test_a_stream_has_no_epochs():
     assert rules.stream_has_no_epochs(facts(values={"budget": {"epochs": 2.0}})) is None
 
 
+def test_an_optimizer_that_averages_takes_no_decay_and_no_second_average():
+    averages, plain = part("optimizer", "schedule_free", takes_decay=False), part("optimizer", "adamw")
+    falls, stays = part("schedule", "linear", decays=True), part("schedule", "constant", decays=False)
+    message = str(rules.average_takes_no_decay(facts(averages, falls)))
+    assert message.startswith(
+        "optimizer=schedule_free averages its weights instead of lowering the learning rate, but "
+    )
+    assert "schedule=constant" in message
+    for optimizer, schedule in ((averages, stays), (plain, falls), (plain, stays)):
+        assert rules.average_takes_no_decay(facts(optimizer, schedule)) is None
+
+    both = {"trainer": {"average": 0.999}}
+    message = str(rules.one_average_of_the_weights(facts(averages, values=both)))
+    assert "trainer.average=0.999 averages them once more. Use trainer.average=null, or optimizer=" in message
+    assert rules.one_average_of_the_weights(facts(plain, values=both)) is None
+    assert rules.one_average_of_the_weights(facts(averages, values={"trainer": {"average": None}})) is None
+
+
+def test_parts_of_weights_need_an_optimizer_that_takes_them():
+    whole, plain = part("optimizer", "adafactor", takes_parts=False), part("optimizer", "adamw")
+    sharded = {"trainer": {"strategy": "fsdp"}}
+    message = str(rules.parts_of_weights_need_an_optimizer_that_takes_them(facts(whole, values=sharded)))
+    assert "optimizer=adafactor needs whole matrices. Use trainer.strategy=ddp, optimizer=" in message
+    assert rules.parts_of_weights_need_an_optimizer_that_takes_them(facts(plain, values=sharded)) is None
+    for strategy in ("auto", "ddp", "single"):
+        values = {"trainer": {"strategy": strategy}}
+        assert rules.parts_of_weights_need_an_optimizer_that_takes_them(facts(whole, values=values)) is None
+
+
 def test_named_units_need_words_that_know_them():
     mask = part("mask", "phrase", needs_units=True)
     message = str(rules.mask_needs_units(facts(mask, part("words", "unicode", makes_units=False))))
@@ -241,3 +270,12 @@ def test_a_pair_that_needs_long_documents_refuses_a_corpus_of_short_ones():
     assert "Use pair=" in message
     assert rules.pair_needs_sentences(facts(pair, part("corpus", "text"))) is None
     assert rules.pair_needs_sentences(facts(part("pair", "next_sentence"), short)) is None
+
+
+@pytest.mark.parametrize("key", ["eval.every", "eval.fraction"])
+def test_patience_needs_evaluations(key):
+    composed = compose("pretrain", ["trainer.patience=3", f"{key}=0"])
+    with pytest.raises(ConfigError, match=rf"trainer\.patience=3 counts evaluations, but {key}=0"):
+        check(composed.config, composed.choices)
+    composed = compose("pretrain", ["trainer.patience=3"])
+    check(composed.config, composed.choices)

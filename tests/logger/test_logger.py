@@ -45,3 +45,14 @@ def test_a_sink_that_fails_to_finish_does_not_keep_others_from_it():
     with pytest.raises(RuntimeError):
         Logger([first, second]).finish("finished")
     assert second.calls == [("finish", "finished")]
+
+
+def test_an_error_is_not_hidden_by_a_sink_that_cannot_finish():
+    class Broken(Sink):
+        def finish(self, status):
+            raise OSError("no room")
+
+    with pytest.raises(ValueError, match="the first"), Logger([Broken()]):
+        raise ValueError("the first")
+    with pytest.raises(OSError, match="no room"), Logger([Broken()]):
+        pass

@@ -161,6 +161,21 @@ def test_a_failure_is_one_warning_and_training_goes_on(monkeypatch, tmp_path):
     sink.finish("finished")
 
 
+def test_a_server_that_is_gone_holds_up_neither_the_beginning_nor_the_end(monkeypatch, tmp_path):
+    import wandb
+
+    given = {}
+
+    def stop(**settings):
+        given.update(settings)
+        raise OSError("enough is known")
+
+    monkeypatch.setattr(wandb, "init", stop)
+    with pytest.warns(UserWarning, match="training goes on"):
+        Wandb(mode="offline", timeout=7).start(folder=tmp_path, name="run", group=None, config={})
+    assert (given["settings"].init_timeout, given["settings"].finish_timeout) == (7, 7)
+
+
 def test_a_failure_while_logging_is_one_warning(recwarn):
     class Broken:
         def log(self, values):

@@ -38,6 +38,8 @@ def test_every_choice_builds_and_masks(choice, composed):
     given = {"vocabulary": vocabulary(), "counts": counts()}
     if getattr(get_class(config.mask._target_), "needs_ngrams", False):
         given["ngrams"] = some_ngrams()
+    if len(config.mask.get("levels") or ()) > 1:
+        given["schedule_steps"] = 4
     mask = instantiate(config.mask, _convert_="all", _partial_=True)(**given)
     assert isinstance(mask, MaskStrategy | NoMask)
     mask(examples([10, 30]), seed=0, epoch=0)

@@ -89,7 +89,7 @@ def test_it_remembers(tokenizers, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name, new", [("wordpiece", [",", '."']), ("bpe", [",", '."']), ("unigram", [" one,", ' other."'])]
+    ("name", "new"), [("wordpiece", [",", '."']), ("bpe", [",", '."']), ("unigram", [" one,", ' other."'])]
 )
 def test_a_word_is_remembered_with_any_sign_behind_it(tokenizers, monkeypatch, name, new):
     tokenizer, asked = tokenizers[name], []

@@ -6,7 +6,7 @@ import torch
 
 from ptcli.errors import CheckpointError, ConfigError
 from ptcli.trainer import checkpoint as checkpoint_module
-from ptcli.trainer.checkpoint import Checkpoints
+from ptcli.trainer.checkpoint import Checkpoints, snapshot
 from ptcli.trainer.state import TrainingState
 from tests.trainer.toy import Recorder, train
 
@@ -83,13 +83,13 @@ def test_what_a_kill_left_half_written_is_removed(tmp_path):
 
 
 def test_a_full_disk_leaves_the_earlier_ones(tmp_path, monkeypatch):
-    def full(module, path):
+    def full(tensors, ties, path):
         path.write_bytes(b"some")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     saved_run(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint_module, "save_weights", full)
+        patch.setattr(checkpoint_module, "write_tensors", full)
         with pytest.raises(CheckpointError, match=r"disk is full.*step-00000012"):
             train(tmp_path, steps=16, evaluate=None)
     assert sorted(p.name for p in (tmp_path / "checkpoints").glob("*")) == [
@@ -113,7 +113,7 @@ def test_keep_at_least_one(tmp_path):
 
 def test_an_error_while_writing_leaves_nothing(tmp_path, monkeypatch):
     run = saved_run(tmp_path)
-    monkeypatch.setattr(checkpoint_module, "named_state", lambda *a: 1 / 0)
+    monkeypatch.setattr(checkpoint_module, "digest", lambda path: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        Checkpoints(tmp_path / "new").save(run.step, run.optimizer, TrainingState(step=3))
+        Checkpoints(tmp_path / "new").write(snapshot(run.step, run.optimizer, TrainingState(step=3)))
     assert list((tmp_path / "new").iterdir()) == []

@@ -74,6 +74,7 @@ def test_pauses_do_not_count_as_training(monkeypatch):
     monkeypatch.setattr("ptcli.trainer.meter.time.perf_counter", lambda: now)
     meter = Meter(torch.device("cpu"), {})
     add(meter, 1)
+    meter.add_work(tokens=8, operations=None, waited=0.0)
     now = 112.0
     meter.pause(10.0)
     assert meter.line()["train/tokens_per_second"] == pytest.approx(8 / 2)

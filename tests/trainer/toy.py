@@ -156,6 +156,7 @@ def train(
     sinks=(),
     export=False,
     trainer=None,
+    make_optimizer=None,
     **options,
 ):
     """Train the toy in a run folder; (the training step, the final state)."""
@@ -163,12 +164,13 @@ def train(
     trainer = trainer or Trainer(device="cpu", precision="fp32")
     model = ToyModel()
     step = TrainingStep(model, ToyObjective(model))
-    optimizer = AdamW(step, learning_rate=3e-2)
+    trainer.place(step)
+    optimizer = make_optimizer(step) if make_optimizer else AdamW(step, learning_rate=3e-2)
 
     def measure():
         step.eval()
         batch = cut(rows(torch.Generator().manual_seed(0), 16), 16)[0]
-        with torch.inference_mode():
+        with torch.inference_mode(), trainer.autocast():
             _, loss = step(batch, counts_of(batch))
         return {"eval/masked_lm_loss": float(loss.sums["masked_lm"] / loss.counts["masked_lm"])}
 
