@@ -1,0 +1,2 @@
+class NoAdversary:
+    """Token vectors stay as they are."""

@@ -1,0 +1,61 @@
+"""One class of several for each text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ptcli.errors import DataError
+from ptcli.task.decoding import classification as decoding
+from ptcli.task.encoded import IGNORE_INDEX, Encoded
+from ptcli.task.metrics import classification as metrics
+from ptcli.task.reading.record import Record
+from ptcli.task.rows import Row
+from ptcli.task.settings import Column, TaskSettings
+from ptcli.task.texts import TextKind
+
+
+class Classification(TextKind):
+    """A text has one label of several. Settings are TextKind's and Kind's."""
+
+    num_texts = 1
+    target = "class"
+    has_labels = True
+    metrics_of_kind = metrics.METRICS
+    usual_metrics = ("accuracy", "f1_macro")
+
+    def __init__(self, *, pair: Column = None, **settings: Unpack[TaskSettings]):
+        super().__init__(pair=pair, **settings)
+
+    def label_of(self, value: Any, record: Record, row: dict[str, Any]) -> str:
+        """The label's name."""
+        return self.canonical(value)
+
+    def targets(self, rows: Sequence[Row], labels: Sequence[str]) -> np.ndarray:
+        """Numbers of the labels, int64 (R,)."""
+        return class_numbers(rows, labels)
+
+    def decode(
+        self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
+        """`label`, `probability` and `probabilities` of each row, of `logits` (R, C)."""
+        return decoding.decode(outputs["logits"], labels=labels)
+
+    def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
+        """Truth and predictions of the labelled rows."""
+        return metrics.outcomes_of(predictions, rows, labels=labels)
+
+
+def class_numbers(rows: Sequence[Row], labels: Sequence[str]) -> np.ndarray:
+    """The number of each row's label, int64 (R,); IGNORE_INDEX where it has none."""
+    numbers = {label: number for number, label in enumerate(labels)}
+    return np.array(
+        [IGNORE_INDEX if row.label is None else number_of(row.label, numbers, row) for row in rows], np.int64
+    )
+
+
+def number_of(label: str, numbers: Mapping[str, int], row: Row) -> int:
+    """A label's number. Raises DataError that names the row where the model does not know the label."""
+    if label not in numbers:
+        raise DataError(f"{row.source}: the label {label!r} is none of the model's: {', '.join(numbers)}.")
+    return numbers[label]

@@ -1,0 +1,252 @@
+"""An answer cut from a text."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from ptcli.errors import ConfigError
+from ptcli.task.decoding import extractive_qa as decoding
+from ptcli.task.encoded import IGNORE_INDEX, Encoded
+from ptcli.task.examples import begins_of, length_of, put_together, room_for
+from ptcli.task.kind import Kind
+from ptcli.task.metrics import extractive_qa as metrics
+from ptcli.task.reading.bad_rows import UnusableError
+from ptcli.task.reading.record import Record
+from ptcli.task.rows import Answer, Row
+from ptcli.task.settings import Column, TaskSettings
+from ptcli.tokenizer.tokenizer import Tokenizer
+
+
+class ExtractiveQA(Kind):
+    """A question's answer is a stretch of a context (SQuAD, arXiv:1606.05250, 1806.03822). Settings are Kind's, and:
+
+    A context that is too long becomes several examples, windows that overlap (Devlin et al. 2018, arXiv:1810.04805); in
+    those without the whole answer the classification token is the target. `text` is the column of the question, `label`
+    that of the answers: texts and places as SQuAD has them.
+
+    Args:
+        context: the column of the text in which answers lie.
+        no_answer: whether a question may have none (SQuAD 2.0); otherwise each must have one to be trained on.
+        stride: tokens from the beginning of a window to that of the next.
+        max_query_length: tokens of a question; longer ones are cut and counted.
+        longest_answer: tokens that a predicted answer has at most.
+        threshold: how far the score of no answer must lie above the best answer's to be predicted.
+    """
+
+    num_texts = 2
+    target = "span"
+    metrics_of_kind = metrics.METRICS
+    usual_metrics = ("exact_match", "f1")
+
+    def __init__(
+        self,
+        *,
+        context: Column = "context",
+        no_answer: bool = False,
+        stride: int = 128,
+        max_query_length: int = 64,
+        longest_answer: int = 30,
+        threshold: float = 0.0,
+        **settings: Unpack[TaskSettings],
+    ):
+        super().__init__(**settings)
+        self.context, self.no_answer, self.stride = context, no_answer, stride
+        self.max_query_length, self.longest_answer, self.threshold = max_query_length, longest_answer, threshold
+        self._moved = self._unplaced = 0
+
+    def check(self) -> None:
+        """Raise ConfigError where a setting is out of its range, or nothing can be read."""
+        for key in ("stride", "max_query_length", "longest_answer"):
+            if getattr(self, key) < 1:
+                raise ConfigError(f"task.{key}={getattr(self, key)} must be at least 1 token.")
+        super().check()
+
+    def columns(self) -> list[Column]:
+        """The context's column, too."""
+        return [*super().columns(), self.context]
+
+    def group_of(self, row: Row) -> str:
+        """The questions on one context stay together."""
+        return row.group if row.group is not None else row.texts[1]
+
+    def texts_of(self, record: Record) -> dict[str, Any]:
+        """Question and context."""
+        return {
+            "texts": (self.text_at(record, self.text, "text"), self.text_at(record, self.context, "context")),
+        }
+
+    def label_of(self, value: Any, record: Record, row: dict[str, Any]) -> tuple[Answer, ...] | None:
+        """The answers where they stand; those a few characters off are moved, and counted.
+
+        Raises UnusableError where the context holds none of them, or there is none and `no_answer` is false.
+        """
+        if record.values.get("is_impossible"):
+            value = []
+        context = row["texts"][1]
+        given = list(_given(value))
+        answers = [self._placed(text, start, context) for text, start in given if text]
+        if answers and all(answer.start < 0 for answer in answers):
+            raise UnusableError(f"has the answer {given[0][0][:40]!r}, which its context does not hold")
+        if not answers and not self.no_answer:
+            raise UnusableError("has no answer; task.no_answer=true takes questions without")
+        return tuple(sorted(answers, key=lambda answer: answer.start < 0))  # the first is learnt
+
+    def encode(
+        self, rows: Sequence[Row], *, tokenizer: Tokenizer, max_length: int, labels: Sequence[str] = ()
+    ) -> Encoded:
+        """Each row as one example or, where its context is too long, several windows."""
+        layout = tokenizer.vocabulary.layout
+        room = room_for(2, layout, max_length)
+        examples: list[list[np.ndarray]] = []
+        row_of: list[int] = []
+        first_of: list[int] = []
+        last_of: list[int] = []
+        starts_of: list[np.ndarray] = []
+        ends_of: list[np.ndarray] = []
+        context_of: list[np.ndarray] = []
+        longer = without = cut = 0
+        # a paragraph has several questions: it is tokenised once
+        texts = list(dict.fromkeys(text for row in rows for text in row.texts))
+        tokens = dict(zip(texts, tokenizer.encode(texts), strict=True))
+        for place, row in enumerate(rows):
+            question = tokens[row.texts[0]][0]
+            asked = question[: min(self.max_query_length, room - 1)]
+            cut += len(asked) < len(question)
+            ids, starts, ends = tokens[row.texts[1]]
+            starts = _without_space(starts, ends, row.texts[1])
+            span = _span(row, starts, ends)
+            windows = _windows(len(ids), room - len(asked), self.stride)
+            longer += len(windows) > 1
+            held = 0
+            for begin, end in windows:
+                pieces = [asked, ids[begin:end]]
+                offset, length = begins_of(pieces, layout)[1], length_of(pieces, layout)
+                classify = length - 1 if layout.classify_last else 0
+                inside = span is not None and begin <= span[0] and span[1] < end
+                held += inside
+                if row.label is None or (row.label and row.label[0].start < 0):
+                    target = (IGNORE_INDEX, IGNORE_INDEX)
+                elif inside and span is not None:
+                    target = (offset + span[0] - begin, offset + span[1] - begin)
+                else:
+                    target = (classify, classify)
+                first_of.append(target[0])
+                last_of.append(target[1])
+                examples.append(pieces)
+                row_of.append(place)
+                of_token = np.full((2, length), -1, np.int32)
+                of_token[:, offset : offset + end - begin] = starts[begin:end], ends[begin:end]
+                starts_of.append(of_token[0])
+                ends_of.append(of_token[1])
+                may = np.zeros(length, bool)
+                may[offset : offset + end - begin] = True
+                may[classify] = True
+                context_of.append(may)
+            without += bool(row.label) and row.label[0].start >= 0 and not held
+        remarks = [
+            *(
+                [f"{longer:,} contexts are longer than max_length={max_length} and become several windows"]
+                * (longer > 0)
+            ),
+            *([f"{without:,} answers lie whole in no window: they count as having none"] * (without > 0)),
+            *([f"{cut:,} questions of more than {min(self.max_query_length, room - 1)} tokens are cut"] * (cut > 0)),
+        ]
+        return put_together(
+            examples,
+            rows=np.array(row_of, np.int64),
+            layout=layout,
+            num_truncated=cut,
+            remarks=remarks,
+            span_starts=np.array(first_of, np.int64),
+            span_ends=np.array(last_of, np.int64),
+            context=np.concatenate(context_of) if context_of else np.zeros(0, bool),
+            starts=np.concatenate(starts_of) if starts_of else np.zeros(0, np.int32),
+            ends=np.concatenate(ends_of) if ends_of else np.zeros(0, np.int32),
+        )
+
+    def decode(
+        self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
+        """`answer`, `start`, `end`, `score` of each row, of `start_logits` and `end_logits` (N,)."""
+        return decoding.decode(
+            outputs["start_logits"],
+            outputs["end_logits"],
+            encoded,
+            rows,
+            no_answer=self.no_answer,
+            threshold=self.threshold,
+            longest=self.longest_answer,
+        )
+
+    def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
+        """Truth and predictions of the labelled rows."""
+        return metrics.outcomes_of(predictions, rows)
+
+    def remarks(self) -> list[str]:
+        """What was left out, moved or replaced in what was read last."""
+        moved = f"{self._moved:,} answers stand elsewhere than the file says and are moved to the nearest place"
+        absent = f"{self._unplaced:,} answers are not in their context as such: they are compared with, not learnt"
+        return [*super().remarks(), *([moved] if self._moved else []), *([absent] if self._unplaced else [])]
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._moved = self._unplaced = 0
+
+    def _placed(self, text: str, start: int | None, context: str) -> Answer:
+        if start is not None and start >= 0 and context.startswith(text, start):
+            return Answer(text, start)
+        places = [found.start() for found in re.finditer(re.escape(text), context)]
+        if not places:
+            self._unplaced += 1
+            return Answer(text, -1)
+        self._moved += start is not None and start >= 0
+        return Answer(text, min(places, key=lambda place: abs(place - (start or 0))))
+
+
+def _given(value: Any) -> list[tuple[str, int | None]]:
+    """Texts and places of answers, as a list of objects (SQuAD's files), lists by key (the hub's copies), or a text."""
+    if isinstance(value, str):
+        return [(value, None)]
+    if isinstance(value, dict) and isinstance(value.get("text"), list):
+        starts = value.get("answer_start") or [None] * len(value["text"])
+        return list(zip(value["text"], starts, strict=True))
+    if isinstance(value, list) and all(isinstance(each, dict) and isinstance(each.get("text"), str) for each in value):
+        return [(each["text"], each.get("answer_start")) for each in value]
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return [(each, None) for each in value]
+    raise UnusableError(f"has no answers but {str(value)[:40]}")
+
+
+def _span(row: Row, starts: np.ndarray, ends: np.ndarray) -> tuple[int, int] | None:
+    """The first and the last token that hold a character of the row's first answer; None where there is none."""
+    if not row.label or row.label[0].start < 0:
+        return None
+    answer = row.label[0]
+    first = int(np.searchsorted(ends, answer.start, side="right"))
+    last = int(np.searchsorted(starts, answer.start + len(answer.text), side="left")) - 1
+    return (first, last) if first <= last else None
+
+
+def _windows(num_tokens: int, room: int, stride: int) -> list[tuple[int, int]]:
+    windows = []
+    begin = 0
+    while True:
+        end = min(begin + room, num_tokens)
+        windows.append((begin, end))
+        if end == num_tokens:
+            return windows
+        begin += min(stride, room)
+
+
+def _without_space(starts: np.ndarray, ends: np.ndarray, text: str) -> np.ndarray:
+    """Where each token's first character lies that is no white space; a token of white space alone stays."""
+    space = np.fromiter(map(str.isspace, text), bool, len(text))
+    if not space.any() or not len(starts):
+        return starts
+    following = np.arange(len(text) + 1)  # the first character from here on that is no white space
+    following[:-1][space] = len(text)
+    following = np.minimum.accumulate(following[::-1])[::-1]
+    moved = following[starts]
+    return np.where(moved < ends, moved, starts).astype(np.int32)
