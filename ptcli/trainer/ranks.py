@@ -4,6 +4,7 @@ Numbers of every step go through one collective; what rank 0 alone decides goes 
 waited for as long as it takes and unpickled by nobody.
 """
 
+import gc
 import json
 import os
 import signal
@@ -182,3 +183,4 @@ def leave() -> None:
         _current.gather([0.0])  # the store may live in rank 0, and others still read from it
         dist.destroy_process_group()
         _current = None
+        gc.collect()  # sharded modules in cycles hold their groups, whose threads must not outlive the interpreter
