@@ -51,13 +51,21 @@ def guess(saved: Model, sentence: str, *, top: int, device: str) -> tuple[str, l
         probabilities, ids = logits.softmax(-1).topk(min(top, int((~special).sum())))
     texts = TokenTexts(saved.tokenizer)
     guesses = [
-        [(texts.text(int(i)), float(p)) for i, p in zip(row_ids, row, strict=True)]
+        [
+            (_shown(saved.tokenizer.token(int(i)), texts.text(int(i))), float(p))
+            for i, p in zip(row_ids, row, strict=True)
+        ]
         for row_ids, row in zip(ids, probabilities, strict=True)
     ]
     filled = arrays["input_ids"][0].copy()
     filled[arrays["label_positions"]] = ids[:, 0].cpu().numpy()
     layout = saved.tokenizer.vocabulary.layout
     return saved.tokenizer.decode(filled[len(layout.prefix) : len(filled) - len(layout.suffix)]), guesses
+
+
+def _shown(token: str, text: str) -> str:
+    """What a guess is called: its text, but "##ly" where it goes on with the word before, which is another guess."""
+    return token if token.startswith("##") else text
 
 
 def _one_row(saved: Model, sentence: str) -> dict[str, np.ndarray]:

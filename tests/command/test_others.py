@@ -29,6 +29,14 @@ def test_fill_shows_as_many_guesses_as_asked_and_never_a_special_token(run, caps
     assert "the cat saw a" in told
 
 
+def test_fill_calls_no_two_guesses_the_same(run, capsys):
+    assert main(["fill", f"checkpoint={run}", "The cat saw a [MASK].", "top=200"]) == 0
+    told = " ".join(capsys.readouterr().out.splitlines()[1:]).replace("guesses", "")
+    guesses = [word for word in told.split() if not word.endswith("%")]
+    assert any(guess.startswith("##") for guess in guesses)
+    assert len(set(guesses)) == len(guesses) > 40
+
+
 def test_fill_writes_byte_pieces_as_what_they_stand_for(tmp_path, capsys):
     assert main(["pretrain", *settings(tmp_path, "tokenizer=bpe", "tokenizer.vocab_size=300", "budget.steps=1")]) == 0
     capsys.readouterr()
