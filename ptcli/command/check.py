@@ -13,8 +13,8 @@ from rich.table import Table
 
 from ptcli.cache import cache_folder
 from ptcli.command.assemble import check_parts, make_model, part, preparation, read_corpus
+from ptcli.command.earlier_run import refuse_another
 from ptcli.command.prepare import row_facts
-from ptcli.command.pretrain import refuse_another
 from ptcli.config.context import Context
 from ptcli.config.phases import configuration_of, phases_of
 from ptcli.errors import ConfigError

@@ -1,6 +1,5 @@
 """`ptcli finetune`: a pretrained model and the rows of a task to a model that answers, read top to bottom."""
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,12 @@ from omegaconf import DictConfig, OmegaConf
 from ptcli.batch.task_loader import TaskLoader
 from ptcli.command.answer import FEWER_RESAMPLES, Judge
 from ptcli.command.assemble import part
+from ptcli.command.earlier_run import begin
 from ptcli.command.fine_tuned import INITIALISING, best_of, load_base, save_fine_tuned, task_step
 from ptcli.command.mistakes import figures_of, told_scores, write_errors, write_page
-from ptcli.command.pretrain import refuse_another
 from ptcli.command.task_data import TaskData, encode_task, read_task
 from ptcli.config.context import Context
-from ptcli.config.identity import dump, fingerprint, resolve
+from ptcli.config.identity import fingerprint, resolve
 from ptcli.errors import ConfigError
 from ptcli.logger.console import Console
 from ptcli.logger.jsonl import Jsonl
@@ -30,8 +29,6 @@ from ptcli.trainer.loop import Trainer
 from ptcli.trainer.seeds import seed_everything
 from ptcli.trainer.signals import Interrupted
 from ptcli.trainer.weights import load_weights
-
-log = logging.getLogger(__name__)
 
 
 def run(config: DictConfig, context: Context) -> float | int | None:
@@ -63,16 +60,8 @@ def fine_tune(
     budget = Budget(**OmegaConf.to_container(config.budget))  # type: ignore[arg-type]
     sinks = [Console(), Jsonl(), *(part(config, f"logger.{name}") for name in config.logger or {})]
     with RunFolder(path) as folder:
-        if config.resume != "never":
-            refuse_another(folder, config)
-            summary = folder.summary()
-            if summary.get("status") == "finished" and summary.get("budget") == budget.as_dict():
-                return _say_finished(folder, summary)
-        if aside := folder.begin(config.resume):
-            log.info(f"what {folder.path} held is put aside in {aside}")
-        dump(config, folder.path / "config.yaml")
-        words = "".join(f"{word}\n" for word in context.overrides)
-        (folder.path / "overrides.txt").write_text(words, encoding="utf-8")
+        if finished := begin(folder, config, context, budget):
+            return (finished.get("best") or {}).get("value")
         with Logger(sinks) as logger:
             logger.start(folder=folder.path, name=path.name, group=context.sweep, config=resolve(config))
             try:
@@ -214,11 +203,3 @@ def _tell(folder: RunFolder, logger: Logger, judge: Judge, step: Any, task: Any)
     )
     first = next(iter(found.values()))
     return first[task.best_metric][0]
-
-
-def _say_finished(folder: RunFolder, summary: dict[str, Any]) -> float | None:
-    log.info(
-        f"{folder.path} is finished: step {summary['step']:,}, {summary['seconds']:,.0f} s. Nothing is left to do. "
-        "A larger budget goes on from here; resume=never begins anew; seed=2 is another run."
-    )
-    return (summary.get("best") or {}).get("value")

@@ -50,7 +50,10 @@ def run(config: DictConfig, context: Context) -> None:
                 file.write_lines(submission.lines(rows, answers))
             else:
                 file.write([named(row, answer) for row, answer in zip(rows, answers, strict=True)])
-            judged.add(rows, first.task.decode(outputs, encoded, rows, labels=first.labels))
+            if any(row.label is not None for row in rows):
+                if names != first.labels:
+                    answers = first.task.decode(outputs, encoded, rows, labels=first.labels)
+                judged.add(rows, answers)
             answered += len(rows)
         if submission:
             file.write_lines(submission.end())

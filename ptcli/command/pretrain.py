@@ -17,11 +17,11 @@ from ptcli.command.assemble import (
     prepare_text,
     read_corpus,
 )
+from ptcli.command.earlier_run import begin
 from ptcli.command.phases import check_batches, first_length, lines_of, make_phases
 from ptcli.command.start import start_from
 from ptcli.config.context import Context
-from ptcli.config.identity import dump, fingerprint, read, resolve
-from ptcli.errors import CheckpointError, ConfigError
+from ptcli.config.identity import fingerprint, resolve
 from ptcli.launch.environment import is_one_of_several
 from ptcli.logger.console import Console
 from ptcli.logger.jsonl import Jsonl
@@ -75,13 +75,8 @@ def pretrain(config: DictConfig, context: Context) -> float | int | None:
     sinks = [Console(), Jsonl(), *(part(config, f"logger.{name}") for name in config.logger or {})]
 
     with RunFolder(Path(config.run.dir) / config.run.name) as folder:
-        if config.resume != "never":
-            refuse_another(folder, config)
-            if _is_finished(folder, budget):
-                return _say_finished(folder, context)
-        if aside := folder.begin(config.resume):
-            log.info(f"what {folder.path} held is put aside in {aside}")
-        _write_down(folder, config, context)
+        if finished := begin(folder, config, context, budget):
+            return (finished.get("metrics") or {}).get("eval/masked_lm_loss")
         with Logger(sinks) as logger:
             logger.start(folder=folder.path, name=config.run.name, group=context.sweep, config=resolve(config))
             try:
@@ -205,62 +200,6 @@ def _fit(
     )
     logger.say(f'the model is in {folder.model}; look at it: ptcli fill checkpoint={folder.path} "...[MASK]..."')
     return state.metrics.get("eval/masked_lm_loss")
-
-
-def refuse_another(folder: RunFolder, config: DictConfig) -> None:
-    """A folder named by hand may hold a run of another configuration: say which keys differ."""
-    before = folder.path / "config.yaml"
-    if not before.exists():
-        return
-    try:
-        old, _ = read(before)
-    except CheckpointError as error:
-        raise ConfigError(f"{error}. Type run.name=NAME for another folder, or resume=never to begin anew.") from error
-    if fingerprint(old) == fingerprint(config):
-        return
-    changed = [
-        f"{key}={_short(there)} there, {_short(here)} now"
-        for key, (there, here) in _differences(resolve(old), resolve(config)).items()
-        if key.split(".")[0] not in ("run", "resume", "logger", "log", "save", "budget", "sweep")
-    ]
-    raise ConfigError(
-        f"{folder.path} holds a run of another configuration ({'; '.join(changed[:6])}"
-        f"{'; ...' if len(changed) > 6 else ''}). Type run.name=NAME for a new run, "
-        "or resume=never to begin this one anew."
-    )
-
-
-def _differences(one: Any, other: Any, key: str = "") -> dict[str, tuple[Any, Any]]:
-    if isinstance(one, dict) and isinstance(other, dict):
-        found: dict[str, tuple[Any, Any]] = {}
-        for name in dict.fromkeys([*one, *other]):
-            found |= _differences(one.get(name), other.get(name), f"{key}.{name}".lstrip("."))
-        return found
-    return {} if one == other else {key: (one, other)}
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _is_finished(folder: RunFolder, budget: Budget) -> bool:
-    summary = folder.summary()
-    return summary.get("status") == "finished" and summary.get("budget") == budget.as_dict()
-
-
-def _say_finished(folder: RunFolder, context: Context) -> float | None:
-    summary = folder.summary()
-    log.info(
-        f"{folder.path} is finished: step {summary['step']:,}, {summary['seconds']:,.0f} s. Nothing is left to do. "
-        "A larger budget goes on from here; resume=never begins anew; seed=2 is another run."
-    )
-    return (summary.get("metrics") or {}).get("eval/masked_lm_loss")
-
-
-def _write_down(folder: RunFolder, config: DictConfig, context: Context) -> None:
-    dump(config, folder.path / "config.yaml")
-    (folder.path / "overrides.txt").write_text("".join(f"{word}\n" for word in context.overrides), encoding="utf-8")
 
 
 def _first_lines(config: DictConfig, data: Data, step: Any, loader: Any, trainer: Trainer, optimizer: Any) -> list[str]:

@@ -1,7 +1,7 @@
 """Tables of separated values: CSV, and TSV as a preset."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ptcli.corpus.column import TextColumn
@@ -92,24 +92,34 @@ class Csv:
         return [*self.files.remarks(), *self.column.remarks()]
 
     def _rows(self, file: File) -> Iterator[tuple[str, list[str]]]:
-        """The rows that are not empty, the names of the columns first, and where each ends."""
-        csv.field_size_limit(_LONGEST_FIELD)
-        rows = csv.reader(
-            (line + "\n" for line in self.files.lines(file)),
-            delimiter=self.delimiter,
-            quotechar=self.quote,
-            quoting=csv.QUOTE_MINIMAL if self.quote else csv.QUOTE_NONE,
-            strict=True,
-        )
-        while True:
-            try:
-                row = next(rows, None)
-            except csv.Error as error:
-                raise DataError(
-                    f"{file}:{rows.line_num} is no row of separated values: {error}. Mend it, or type "
-                    "corpus.quote=null where quotation marks are characters like any other."
-                ) from error
-            if row is None:
-                return
-            if row:
-                yield f"{file}:{rows.line_num}", row
+        """The rows, the names of the columns first, and where each ends."""
+        return separated_rows(self.files.lines(file), file=str(file), delimiter=self.delimiter, quote=self.quote)
+
+
+def separated_rows(
+    lines: Iterable[str], *, file: str, delimiter: str, quote: str | None, group: str = "corpus"
+) -> Iterator[tuple[str, list[str]]]:
+    """The rows of a table that are not empty, and where each ends. `lines` are without their ends.
+
+    Raises DataError where a row cannot be read, which tells of the key `group`.quote.
+    """
+    csv.field_size_limit(_LONGEST_FIELD)
+    rows = csv.reader(
+        (line + "\n" for line in lines),
+        delimiter=delimiter,
+        quotechar=quote,
+        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+        strict=True,
+    )
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            raise DataError(
+                f"{file}:{rows.line_num} is no row of separated values: {error}. Mend it, or type "
+                f"{group}.quote=null where quotation marks are characters like any other."
+            ) from error
+        if row is None:
+            return
+        if row:
+            yield f"{file}:{rows.line_num}", row

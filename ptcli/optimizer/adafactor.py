@@ -3,7 +3,7 @@ from torch import nn
 
 from ptcli.errors import ConfigError
 from ptcli.optimizer.groups import parameter_groups
-from ptcli.optimizer.ranges import check_eps, check_learning_rate, check_weight_decay
+from ptcli.optimizer.ranges import check_eps
 
 
 class Adafactor(torch.optim.Adafactor):
@@ -39,10 +39,8 @@ class Adafactor(torch.optim.Adafactor):
         decay_exempt: str = "vectors_and_biases",
         layer_decay: float = 1.0,
     ):
-        check_learning_rate(learning_rate)
         check_eps(eps)
         check_eps(min_scale, key="min_scale")
-        check_weight_decay(weight_decay)
         if not 0 <= decay_rate < float("inf"):
             raise ConfigError(f"optimizer.decay_rate={decay_rate}: 0 or more, such as 0.8.")
         if not 1 <= clip < float("inf"):

@@ -6,7 +6,7 @@ from torch import nn
 
 from ptcli.optimizer.groups import Group, parameter_groups
 from ptcli.optimizer.moments import corrections
-from ptcli.optimizer.ranges import check_betas, check_eps, check_learning_rate, check_weight_decay
+from ptcli.optimizer.ranges import check_betas, check_eps
 
 
 class AdamW(torch.optim.AdamW):
@@ -36,9 +36,7 @@ class AdamW(torch.optim.AdamW):
         decay_exempt: str = "vectors_and_biases",
         layer_decay: float = 1.0,
     ):
-        check_learning_rate(learning_rate)
         check_eps(eps)
-        check_weight_decay(weight_decay)
         groups = parameter_groups(
             module,
             learning_rate=learning_rate,

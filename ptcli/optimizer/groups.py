@@ -6,6 +6,7 @@ from typing import Any
 from torch import nn
 
 from ptcli.errors import ConfigError
+from ptcli.optimizer.ranges import check_learning_rate, check_weight_decay
 
 Group = dict[str, Any]
 
@@ -40,6 +41,8 @@ def parameter_groups(
             several layers share has the rate of the last of them.
         only: the parameters to look at; None: all.
     """
+    check_learning_rate(learning_rate)
+    check_weight_decay(weight_decay)
     if decay_exempt not in DECAY_EXEMPT:
         raise ConfigError(f"optimizer.decay_exempt={decay_exempt}: one of {', '.join(DECAY_EXEMPT)}.")
     if not 0 < layer_decay <= 1:

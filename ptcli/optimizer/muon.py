@@ -7,7 +7,7 @@ from torch import nn
 from ptcli.errors import ConfigError
 from ptcli.optimizer.adamw import can_be_fused
 from ptcli.optimizer.groups import layers_of, parameter_groups
-from ptcli.optimizer.ranges import check_betas, check_eps, check_learning_rate, check_weight_decay
+from ptcli.optimizer.ranges import check_betas, check_eps, check_learning_rate
 
 ADJUST = ("original", "match_rms_adamw")
 
@@ -48,10 +48,8 @@ class Muon(torch.optim.Optimizer):
         decay_exempt: str = "vectors_and_biases",
         layer_decay: float = 1.0,
     ):
-        check_learning_rate(learning_rate)
         check_learning_rate(adamw_learning_rate, key="adamw_learning_rate")
         check_eps(eps)
-        check_weight_decay(weight_decay)
         if not 0 <= momentum < 1:
             raise ConfigError(f"optimizer.momentum={momentum}: in [0, 1), such as 0.95.")
         if adjust not in ADJUST:

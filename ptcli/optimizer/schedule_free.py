@@ -5,7 +5,7 @@ from torch import nn
 
 from ptcli.errors import ConfigError
 from ptcli.optimizer.groups import parameter_groups
-from ptcli.optimizer.ranges import check_betas, check_eps, check_learning_rate, check_weight_decay
+from ptcli.optimizer.ranges import check_betas, check_eps
 
 try:
     from schedulefree import AdamWScheduleFree
@@ -46,9 +46,7 @@ class ScheduleFree(AdamWScheduleFree):
         decay_exempt: str = "vectors_and_biases",
         layer_decay: float = 1.0,
     ):
-        check_learning_rate(learning_rate)
         check_eps(eps)
-        check_weight_decay(weight_decay)
         if check_betas(betas)[0] == 0:
             raise ConfigError("optimizer.betas: the first is above 0 here, such as 0.9, or there is no average.")
         if not 0 <= power < float("inf"):

@@ -7,7 +7,7 @@ from torch import nn
 
 from ptcli.optimizer.groups import parameter_groups
 from ptcli.optimizer.moments import corrections, gradients_of, quotient, update_moments, with_gradient
-from ptcli.optimizer.ranges import check_betas, check_eps, check_learning_rate, check_weight_decay
+from ptcli.optimizer.ranges import check_betas, check_eps
 
 
 class StableAdamW(torch.optim.Optimizer):
@@ -37,9 +37,7 @@ class StableAdamW(torch.optim.Optimizer):
         decay_exempt: str = "vectors_and_biases",
         layer_decay: float = 1.0,
     ):
-        check_learning_rate(learning_rate)
         check_eps(eps)
-        check_weight_decay(weight_decay)
         groups = parameter_groups(
             module,
             learning_rate=learning_rate,

@@ -1,12 +1,14 @@
 """A warm-up and a decay behind it, and the three ways in which papers join the two."""
 
+from abc import ABC, abstractmethod
+
 from ptcli.errors import ConfigError
 from ptcli.schedule.warmup import Warmup, rise
 
 DECAY_FROM = ("warmup", "start", "product")
 
 
-class Decaying:
+class Decaying(ABC):
     """Linear warm-up, then a decay whose curve a subclass gives.
 
     With a budget in updates, update t (from 0) of T with W warming ones has the warm-up's factor r, which is
@@ -32,9 +34,9 @@ class Decaying:
         self.warmup = Warmup(warmup)
         self.final, self.decay_from = final, decay_from
 
+    @abstractmethod
     def decay(self, left: float) -> float:
         """The factor in [0, 1] when `left` of the decay is still ahead, from 1 to 0."""
-        raise NotImplementedError
 
     def check(self, *, total_steps: int | None) -> None:
         """Raise ConfigError where the warm-up does not fit the budget."""

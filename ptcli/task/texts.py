@@ -1,5 +1,6 @@
 """Kinds whose rows are one text or two, and whose label is the whole row's."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -85,9 +86,9 @@ class TextKind(Kind):
             question_numbers=row_of if self.apart else None,
         )
 
+    @abstractmethod
     def targets(self, rows: Sequence[Row], labels: Sequence[str]) -> np.ndarray:
         """The label of each row as `Encoded.example_labels` has it."""
-        raise NotImplementedError
 
 
 def swapped(rows: Sequence[Row]) -> list[Row]:

@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 import json
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ptcli.tokenizer.tokenizer import Tokenizer
 _TRAINING = "training.json"
 
 
-class TrainedTokenizer:
+class TrainedTokenizer(ABC):
     """A recipe whose settings are its constructor's parameters, each kept under its name.
 
     The same corpus and settings give the same vocabulary in every process. A subclass says its `name`, its `rule`,
@@ -32,9 +33,9 @@ class TrainedTokenizer:
         self.sample_characters = sample_characters
         self._remarks: list[str] = []
 
+    @abstractmethod
     def learn(self, corpus: Corpus) -> tuple[Tokenizer, list[str]]:
         """Read the corpus; the tokenizer and remarks."""
-        raise NotImplementedError
 
     def finished(self, inner: Any) -> Tokenizer:
         """A `tokenizers.Tokenizer` whose vocabulary begins with the layout's first tokens, with all that is special."""

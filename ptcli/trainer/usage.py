@@ -75,5 +75,5 @@ class Power:
             return None
         try:
             return self._library.nvmlDeviceGetPowerUsage(self._handle) / 1000
-        except Exception:
+        except Exception:  # the driver is gone or busy: no figure for this line
             return None

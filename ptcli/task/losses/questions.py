@@ -10,14 +10,31 @@ from torch.nn import functional as F
 from ptcli.task.losses.scored import Scored, symmetric_divergence
 
 
-class ChoiceLoss(nn.Module):
-    """Cross-entropy of the right choice, by a softmax over the scores of the choices of a question (SWAG in BERT,
-    arXiv:1810.04805).
-    """
+class _ScoreLoss(nn.Module):
+    """Each example has a score, which means something beside those of its question."""
 
     def num_outputs(self, num_labels: int) -> int:
         """One: a score."""
         return 1
+
+    def divergence(
+        self, one: Float[Tensor, "E 1"], other: Float[Tensor, "E 1"], batch: Mapping[str, Shaped[Tensor, "..."]]
+    ) -> Float[Tensor, ""]:
+        """See `ptcli.task.losses`."""
+        together = _together(batch)
+        return symmetric_divergence(*(_log_softmax(scores[:, 0].float(), together) for scores in (one, other)))
+
+    def predictions(
+        self, outputs: Float[Tensor, "E 1"], batch: Mapping[str, Shaped[Tensor, "..."]]
+    ) -> dict[str, Tensor]:
+        """The scores."""
+        return {"scores": outputs[:, 0].float()}
+
+
+class ChoiceLoss(_ScoreLoss):
+    """Cross-entropy of the right choice, by a softmax over the scores of the choices of a question (SWAG in BERT,
+    arXiv:1810.04805).
+    """
 
     def forward(self, outputs: Float[Tensor, "E 1"], batch: Mapping[str, Shaped[Tensor, "..."]]) -> Scored:
         """The loss of a question stands at its right choice."""
@@ -27,27 +44,11 @@ class ChoiceLoss(nn.Module):
         best = scores.detach().expand_as(together).masked_fill(~together, float("-inf")).max(-1).values
         return Scored(losses, is_right, is_right & (scores.detach() >= best))
 
-    def divergence(
-        self, one: Float[Tensor, "E 1"], other: Float[Tensor, "E 1"], batch: Mapping[str, Shaped[Tensor, "..."]]
-    ) -> Float[Tensor, ""]:
-        """See `ptcli.task.losses`."""
-        return _divergence(one, other, batch)
 
-    def predictions(
-        self, outputs: Float[Tensor, "E 1"], batch: Mapping[str, Shaped[Tensor, "..."]]
-    ) -> dict[str, Tensor]:
-        """The scores."""
-        return {"scores": outputs[:, 0].float()}
-
-
-class RankLoss(nn.Module):
+class RankLoss(_ScoreLoss):
     """-log sigmoid(s_i - s_j) for candidates i of more and j of less relevance, averaged over the pairs of a query
     (RankNet, Burges et al., ICML 2005).
     """
-
-    def num_outputs(self, num_labels: int) -> int:
-        """One: a score."""
-        return 1
 
     def forward(self, outputs: Float[Tensor, "E 1"], batch: Mapping[str, Shaped[Tensor, "..."]]) -> Scored:
         """The loss of a query stands at its first candidate. Without two that differ in relevance, it has none."""
@@ -63,18 +64,6 @@ class RankLoss(nn.Module):
         hits = ~(together & wrong[None, :]).any(-1)
         return Scored(losses * is_scored, is_scored, hits & is_scored)
 
-    def divergence(
-        self, one: Float[Tensor, "E 1"], other: Float[Tensor, "E 1"], batch: Mapping[str, Shaped[Tensor, "..."]]
-    ) -> Float[Tensor, ""]:
-        """See `ptcli.task.losses`."""
-        return _divergence(one, other, batch)
-
-    def predictions(
-        self, outputs: Float[Tensor, "E 1"], batch: Mapping[str, Shaped[Tensor, "..."]]
-    ) -> dict[str, Tensor]:
-        """The scores."""
-        return {"scores": outputs[:, 0].float()}
-
 
 def _together(batch: Mapping[str, Tensor]) -> Bool[Tensor, "E E"]:
     numbers = batch["question_numbers"]
@@ -83,8 +72,3 @@ def _together(batch: Mapping[str, Tensor]) -> Bool[Tensor, "E E"]:
 
 def _log_softmax(scores: Float[Tensor, " E"], together: Bool[Tensor, "E E"]) -> Float[Tensor, " E"]:
     return scores - scores.expand_as(together).masked_fill(~together, float("-inf")).logsumexp(-1)
-
-
-def _divergence(one: Tensor, other: Tensor, batch: Mapping[str, Tensor]) -> Float[Tensor, ""]:
-    together = _together(batch)
-    return symmetric_divergence(_log_softmax(one[:, 0].float(), together), _log_softmax(other[:, 0].float(), together))
