@@ -29,6 +29,7 @@ def _without(name: str) -> Iterator[None]:
 
 with _without("scipy"):  # numba looks for its BLAS, for products of matrices, which no loop has: 75 ms and 20 MB
     import numba
+    import numba.np.arraymath  # it is this one that looks; it would be imported with the first loop, outside
 
 
 def _cache_folder() -> Path:

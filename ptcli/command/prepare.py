@@ -31,7 +31,9 @@ def run(config: DictConfig, context: Context) -> None:
     seconds = time.perf_counter() - begun
     vocabulary = tokenizer.vocabulary
     training, held_out = store.split(config.eval.fraction)
-    learn(config, store, training=training, held_out=held_out, vocabulary=vocabulary)  # n-grams, where a mask asks
+    # n-grams, where a mask asks for them; tokens are counted when they are needed, since that reads all of the store
+    known = {"token_counts": store.token_counts}
+    learn(config, store, training=training, held_out=held_out, vocabulary=vocabulary, known=known)
     facts = {
         **_text_facts(store, vocabulary),
         **row_facts(config, store, vocabulary),
@@ -96,6 +98,7 @@ def row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary) -> dict[
         index = packing.index(documents, layout=vocabulary.layout, **how)
         counts.update(index.counts)
         rows += index.num_rows
+        del index  # before the next one is made
     labels = {name.removeprefix("label_"): n for name, n in counts.items() if name.startswith("label_")}
     return {
         "held_out_tokens": sum(documents.num_tokens for documents in held_out),

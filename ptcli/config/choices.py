@@ -12,6 +12,7 @@ from ptcli.config.comments import description, key_comments
 from ptcli.config.locate import conf_folder
 
 Keys = dict[str, tuple[Any, str]]
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C, where PyYAML has it, is ten times faster
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Choice:
     @cached_property
     def values(self) -> dict[str, Any]:
         """The file's own content, its defaults list included."""
-        loaded = yaml.safe_load(self._text)
+        loaded = yaml.load(self._text, Loader=_LOADER)
         return loaded if isinstance(loaded, dict) else {}
 
     @property

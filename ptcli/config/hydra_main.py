@@ -21,7 +21,7 @@ def hydra_main(task: Callable[[DictConfig], Any], *, root: str, command: str, wo
     guard()
     register()
     job_name = [] if command == root else [f"hydra.job.name={command}"]
-    with _argv(["ptcli", *words, *job_name]), _errors_come_through():
+    with _argv(["ptcli", *words, *job_name]), _errors_come_through(), _composed_once(words):
         hydra.main(config_path=str(conf_folder()), config_name=root, version_base="1.3")(task)()
 
 
@@ -47,6 +47,23 @@ def _argv(words: list[str]) -> Iterator[None]:
         yield
     finally:
         sys.argv = before
+
+
+@contextmanager
+def _composed_once(words: Sequence[str]) -> Iterator[None]:
+    """Hydra composes everything once more to look for hydra.mode, which only a flag or a key of its own can set."""
+    from hydra._internal.hydra import Hydra
+
+    asked = any(word.startswith("-") or "hydra" in word.split("=", 1)[0] for word in words)
+    if asked or not hasattr(Hydra, "get_mode"):
+        yield
+        return
+    before = Hydra.get_mode
+    Hydra.get_mode = lambda self, config_name, overrides: None  # as it answers where nothing sets it
+    try:
+        yield
+    finally:
+        Hydra.get_mode = before
 
 
 @contextmanager

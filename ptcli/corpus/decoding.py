@@ -4,6 +4,7 @@ import codecs
 import io
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from ptcli.corpus.packed import File, read_chunks
 from ptcli.errors import ConfigError, DataError
@@ -73,15 +74,21 @@ def read_text(file: File, *, encoding: str) -> Iterator[str]:
 
 def read_lines(file: File, *, encoding: str) -> Iterator[str]:
     """The lines of a file, without their ends; one line of many megabytes costs time linear in its length."""
+    return chain.from_iterable(read_some_lines(file, encoding=encoding))
+
+
+def read_some_lines(file: File, *, encoding: str) -> Iterator[list[str]]:
+    """The same, as many at a time as end in what is read at once."""
     parts: list[str] = []
     for text in read_text(file, encoding=encoding):
-        head, *rest = text.split("\n")
-        parts.append(head)
-        for line in rest:
-            yield "".join(parts)
-            parts = [line]
+        lines = text.split("\n")
+        parts.append(lines[0])
+        if len(lines) > 1:
+            lines[0] = "".join(parts)
+            parts = [lines.pop()]
+            yield lines
     if last := "".join(parts):
-        yield last
+        yield [last]
 
 
 def guess_encoding(sample: bytes) -> str | None:

@@ -4,10 +4,11 @@ import codecs
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ptcli.corpus.decoding import DETECT, check_encoding, detect_encoding, read_lines
+from ptcli.corpus.decoding import DETECT, check_encoding, detect_encoding, read_some_lines
 from ptcli.corpus.files import content_identity, find_files
 from ptcli.corpus.packed import File, members
 
@@ -44,11 +45,15 @@ class LineFiles:
 
     def lines(self, file: File) -> Iterator[str]:
         """The lines of a file, without their ends. Raises DataError where its bytes are no text."""
+        return chain.from_iterable(self.some_lines(file))
+
+    def some_lines(self, file: File) -> Iterator[list[str]]:
+        """The same, many at a time: for what goes through all of them fast."""
         encoding = self.encoding
         if encoding == DETECT:
             encoding = detect_encoding(file)
             self._detected[encoding] += 1
-        return read_lines(file, encoding=encoding)
+        return read_some_lines(file, encoding=encoding)
 
     def identity(self, *, read: bool) -> dict[str, Any]:
         """What the files hold and in which encoding; where they lie does not count. `read` as in content_identity."""

@@ -18,7 +18,7 @@ File = Path | zipfile.Path
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter where it is empty
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 
 
 def read_chunks(file: File) -> Iterator[bytes]:

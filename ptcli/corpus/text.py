@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from ptcli.corpus.document import Document
@@ -14,10 +15,11 @@ from ptcli.errors import ConfigError
 
 ENDINGS = (".txt", ".text", ".md")
 _UNITS = ("blank_line", "file", "line")
+_LINES = 10_000  # that are gone through at once
 
 # Scripts that write no space between words: lines of these are joined without one.
 _UNSPACED = "\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff60\U00020000-\U000323af"
-_WRAP_UNSPACED = re.compile(rf"(?<=[{_UNSPACED}])\n(?=[{_UNSPACED}])")
+_WRAP_UNSPACED = re.compile(rf"\n(?<=[{_UNSPACED}]\n)(?=[{_UNSPACED}])")  # the break first: it is found fast
 
 
 class Text:
@@ -98,38 +100,48 @@ class Text:
             ),
         ]
 
-    def _lines(self, file: File) -> Iterator[tuple[int, str]]:
-        lines = self.files.lines(file)
-        if self.strip_gutenberg:
-            lines = without_frame(lines, on_missing=self._count_frame)
-        return enumerate(lines, start=1)
+    def _lines(self, file: File) -> Iterator[list[str]]:
+        """All lines of a file, many at a time."""
+        lines = self.files.some_lines(file)
+        if not self.strip_gutenberg:
+            return lines
+        left = without_frame(chain.from_iterable(lines), on_missing=self._count_frame)
+        return iter(lambda: [*islice(left, _LINES)], [])
 
     def _count_frame(self) -> None:
         self._without_frame += 1
 
     def _units(self, file: File) -> Iterator[tuple[str, int]]:
-        lines = self._lines(file)
-        if self.unit == "line":
-            yield from ((line.strip(), number) for number, line in lines if line.strip())
-        elif self.unit == "blank_line":
-            yield from self._paragraphs(lines)
-        elif self.join_lines:
-            if paragraphs := [text for text, _ in self._paragraphs(lines)]:
+        some_lines = self._lines(file)
+        if self.unit == "blank_line":
+            yield from self._paragraphs(some_lines)
+        elif self.unit == "file" and self.join_lines:
+            if paragraphs := [text for text, _ in self._paragraphs(some_lines)]:
                 yield "\n\n".join(paragraphs), 1
-        elif text := "\n".join(line for _, line in lines).strip():
-            yield text, 1
+        else:
+            lines = chain.from_iterable(some_lines)
+            if self.unit == "line":
+                yield from ((line.strip(), number) for number, line in enumerate(lines, start=1) if line.strip())
+            elif text := "\n".join(lines).strip():
+                yield text, 1
 
-    def _paragraphs(self, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[str, int]]:
+    def _paragraphs(self, some_lines: Iterator[list[str]]) -> Iterator[tuple[str, int]]:
         """What stands between blank lines, and the number of its first line."""
         paragraph: list[str] = []
-        first = 1
-        for number, line in lines:
-            if stripped := line.strip():
-                first = first if paragraph else number
-                paragraph.append(stripped)
-            elif paragraph:
-                yield self._joined(paragraph), first
-                paragraph = []
+        first = before = 1
+        for lines in some_lines:
+            stripped = [*map(str.strip, lines), ""]
+            begin = 0
+            while begin < len(lines):
+                end = stripped.index("", begin)  # a blank line, or what stands behind the last
+                if begin < end:
+                    first = first if paragraph else before + begin
+                    paragraph += stripped[begin:end]
+                if paragraph and end < len(lines):
+                    yield self._joined(paragraph), first
+                    paragraph = []
+                begin = end + 1
+            before += len(lines)
         if paragraph:
             yield self._joined(paragraph), first
 

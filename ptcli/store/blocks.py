@@ -17,7 +17,7 @@ from ptcli.words.contract import Words
 BLOCK = 50_000
 """Characters: a longer document is tokenised in blocks of whole sentences."""
 
-TOGETHER = 100_000
+TOGETHER = 50_000
 """Characters that are gone through at once; a block may be longer."""
 
 

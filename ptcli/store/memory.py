@@ -1,13 +1,13 @@
 """A memory of the pieces of text that were tokenised before: most of what stands between two spaces comes again."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
 from ptcli.compiled import compiled
 from ptcli.corpus.document import Document
-from ptcli.store.pieces import Pieces, joined, pieces_behind_spaces, pieces_of
+from ptcli.store.pieces import Pieces, joined, pieces_apart, pieces_behind_spaces, pieces_of
 from ptcli.tokenizer.tokenizer import Tokenizer
 from ptcli.words.contract import Words
 
@@ -22,7 +22,7 @@ class Memory:
     """Remembers the tokens and words of what stands between two spaces, or between a letter and a sign.
 
     Only for a tokenizer and words of which nothing reaches over a space; at signs only where nothing reaches over these
-    either. Texts that hold other white space, or too few spaces, go the usual way. The result is the same.
+    either. What holds other white space, or too few spaces, goes the usual way. The result is the same.
     """
 
     def __init__(self, *, words: Words, tokenizer: Tokenizer):
@@ -37,20 +37,25 @@ class Memory:
 
     def pieces_of(self, documents: Sequence[Document]) -> Pieces:
         """As the function of this name: each document as a piece."""
-        repeats = [self._helps and _repeats(document.text) for document in documents]
-        if not any(repeats):
+        if not self._helps:
             return pieces_of(documents, **self._how)
-        texts = [document.text for document, known in zip(documents, repeats, strict=True) if known]
+        stretches = [_stretches(document) for document in documents]
+        flat = list(chain.from_iterable(stretches))
+        texts = [stretch for stretch in flat if isinstance(stretch, str)]
+        if not texts:
+            return pieces_of(documents, **self._how)
         codes = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         numbers, pieces_in = self._look_up(codes, lengths)
         found = Pieces(*_compose(*self._known, self._stops, numbers, pieces_in))
-        others = [document for document, known in zip(documents, repeats, strict=True) if not known]
+        others = [stretch for stretch in flat if not isinstance(stretch, str)]
         if not others:
             return found
         both = joined([found, pieces_of(others, **self._how)])
-        order = np.argsort(np.flatnonzero([*repeats]).tolist() + np.flatnonzero(~np.array(repeats)).tolist())
-        return Pieces(*_compose(*both, np.cumsum(both.counts), order, np.ones(len(documents), np.int64)))
+        known = np.fromiter((isinstance(stretch, str) for stretch in flat), bool, len(flat))
+        order = np.argsort(np.concatenate((np.flatnonzero(known), np.flatnonzero(~known))))
+        of_each = np.fromiter(map(len, stretches), np.int64, len(stretches))
+        return Pieces(*_compose(*both, np.cumsum(both.counts), order, of_each))
 
     def _look_up(self, codes: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of the pieces of some texts, and how many each text has; what is new is learnt."""
@@ -86,7 +91,7 @@ class Memory:
         if behind.any():
             parts.append(pieces_behind_spaces([piece for piece in new if piece[0] == " "], **self._how))
         if not behind.all():
-            parts.append(pieces_of([Document(piece) for piece in new if piece[0] != " "], **self._how))
+            parts.append(pieces_apart([piece for piece in new if piece[0] != " "], **self._how))
         learnt = joined(parts)
         order = np.argsort(np.concatenate((np.flatnonzero(behind), np.flatnonzero(~behind))))
         learnt = Pieces(*_compose(*learnt, np.cumsum(learnt.counts), order, np.ones(len(new), np.int64)))
@@ -112,11 +117,28 @@ class Memory:
         )
 
 
-def _repeats(text: str) -> bool:
-    """Whether a text has no white space but single spaces, and enough of these for its pieces to come again."""
+def _stretches(document: Document) -> Sequence[str | Document]:
+    """A text cut at single spaces: what holds no other white space is a string, what the memory cannot find a document.
+
+    Texts with too few spaces for their pieces to come again are left whole.
+    """
+    text = document.text
+    if len(text) > _LONGEST_PIECES * (text.count(" ") + 1):
+        return [document]
     # No white space but the space itself is printable.
-    plain = text.isprintable() and "  " not in text and text[0] != " " and text[-1] != " "
-    return plain and len(text) <= _LONGEST_PIECES * (text.count(" ") + 1)
+    if text.isprintable() and "  " not in text and text[0] != " " and text[-1] != " ":
+        return [text]
+    pieces = text.split(" ")
+    odd = np.fromiter((not piece or not piece.isprintable() for piece in pieces), bool, len(pieces))
+    beside = odd.copy()  # both neighbours too: no cut is made beside other white space
+    beside[1:] |= odd[:-1]
+    beside[:-1] |= odd[1:]
+    spaces = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)) + 1) - 1  # behind each piece
+    borders = np.flatnonzero(beside[1:] != beside[:-1])
+    bounds = [0, *spaces[borders].tolist(), len(text)]
+    kinds = beside[np.append(borders, len(pieces) - 1)].tolist()
+    cut = (text[start:end] for start, end in pairwise(bounds))
+    return [Document(stretch) if kind else stretch for stretch, kind in zip(cut, kinds, strict=True)]
 
 
 def _put(array: np.ndarray, values: np.ndarray, place: int) -> np.ndarray:

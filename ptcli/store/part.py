@@ -24,7 +24,7 @@ from ptcli.tokenizer.tokenizer import Tokenizer
 from ptcli.words.contract import Words
 
 Progress = Callable[[int, int], None]
-"""Called about every 100,000 characters with the characters and the documents that are done."""
+"""Called about every 50,000 characters with the characters and the documents that are done."""
 
 
 @dataclass(frozen=True, slots=True)

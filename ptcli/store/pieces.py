@@ -40,6 +40,20 @@ def pieces_of(documents: Sequence[Document], *, words: Words, tokenizer: Tokeniz
     return _aligned(lengths, counts, num_words, ids, starts + shift, ends + shift, spans)
 
 
+def pieces_apart(texts: Sequence[str], *, words: Words, tokenizer: Tokenizer) -> Pieces:
+    """Each text as a piece, for words of which nothing reaches over a space; none holds white space."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    bases = np.cumsum(lengths) - lengths
+    encoded = tokenizer.encode(texts, remember=False)
+    counts = np.fromiter((ids.shape[0] for ids, _, _ in encoded), np.int64, len(encoded))
+    ids, starts, ends = (np.concatenate([each[part] for each in encoded]) for part in range(3))
+    shift = np.repeat(bases, counts)
+    spans = words.spans(Document(" ".join(texts)))
+    owner = np.searchsorted(bases + np.arange(len(texts)), spans[:, 0], side="right") - 1
+    num_words = np.bincount(owner, minlength=len(texts))
+    return _aligned(lengths, counts, num_words, ids, starts + shift, ends + shift, spans - owner[:, None])
+
+
 def pieces_behind_spaces(texts: Sequence[str], *, words: Words, tokenizer: Tokenizer) -> Pieces:
     """Texts of one space and what stands behind it, for a tokenizer and words of which nothing reaches over a space."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))

@@ -2,6 +2,7 @@
 
 import contextlib
 import multiprocessing
+import os
 import pickle
 import queue
 import signal
@@ -9,8 +10,10 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from itertools import cycle
 from multiprocessing.connection import Connection
+from operator import attrgetter
 from typing import Any
 
 from ptcli.corpus.document import Document
@@ -28,8 +31,8 @@ def encode_batches(
 ) -> Iterator[tuple[int, Encoding]]:
     """Number of the shard and encoding, in the order of the documents, whatever the number of `workers`.
 
-    One worker is this process. More are processes of their own, started anew and not forked; they end with this one.
-    An error of theirs is raised here; DataError where one is killed.
+    One worker is this process. More are processes of their own, which end with this one. An error of theirs is raised
+    here; DataError where one is killed.
     """
     how: dict[str, Any] = {"words": words, "tokenizer": tokenizer, "language": language}
     if workers == 1:
@@ -41,7 +44,8 @@ def encode_batches(
     pool: list[_Worker] = []
     waiting: deque[tuple[int, _Worker]] = deque()
     try:
-        pool += [_Worker(how) for _ in range(workers)]
+        for _ in range(workers):
+            pool.append(_Worker(how, others=pool))
         for batch, worker in zip(batches, cycle(pool), strict=False):
             if len(waiting) == _AHEAD * workers:
                 yield from _received(*waiting.popleft())
@@ -62,16 +66,19 @@ def _received(shard: int, worker: "_Worker") -> Iterator[tuple[int, Encoding]]:
 class _Worker:
     """A process that encodes the documents it is sent, and this side's end of the pipe to it."""
 
-    def __init__(self, how: dict[str, Any]):
-        context = multiprocessing.get_context("spawn")
+    def __init__(self, how: dict[str, Any], *, others: "list[_Worker]"):
+        forks = _may_fork()
+        context: Any = multiprocessing.get_context("fork" if forks else "spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs, how), daemon=True)
+        # A fork has this side's ends of all pipes, too: they would not end with this process.
+        ours = [self._connection, *(other._connection for other in others)] if forks else []
+        self._process = context.Process(target=_work, args=(theirs, how, ours), daemon=True)
         self._process.start()
         theirs.close()  # so that the end of the process is the end of the pipe
 
     def send(self, documents: list[Document]) -> None:
         try:
-            self._connection.send(documents)
+            self._connection.send([*zip(*map(_columns, documents), strict=True)])
         except OSError as error:
             raise self._ended() from error
 
@@ -113,8 +120,24 @@ class _Failure:
             self.error = RuntimeError(traceback.format_exc())
 
 
-def _work(connection: Connection, how: dict[str, Any]) -> None:
+def _may_fork() -> bool:
+    """Whether this process has one thread, of Python or of a library: a fork would hold the locks of the others.
+
+    A fork has all that is imported and compiled at once; a process that is started anew takes a second for it.
+    """
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:  # not Linux
+        return False
+
+
+_columns = attrgetter(*(each.name for each in fields(Document)))  # documents travel as lists of texts, of sources, ...
+
+
+def _work(connection: Connection, how: dict[str, Any], not_ours: list[Connection]) -> None:
     """Answer batches until the pipe ends."""
+    for other in not_ours:
+        other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the asking one decides
     inbox: queue.SimpleQueue[list[Document] | None] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(connection, inbox), daemon=True).start()
@@ -138,5 +161,5 @@ def _read(connection: Connection, inbox: queue.SimpleQueue) -> None:
     """Always ready to receive: a process that only sends while the other one only sends would wait for ever."""
     with contextlib.suppress(EOFError, OSError):
         while True:
-            inbox.put(connection.recv())
+            inbox.put([Document(*each) for each in zip(*connection.recv(), strict=True)])
     inbox.put(None)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -69,21 +69,13 @@ class ChunkCache:
         shift = np.repeat(np.cumsum(lengths) - lengths, counts)
         ids, starts, ends = self._ids[source], self._starts[source] + shift, self._ends[source] + shift
 
-        result = []
-        chunk = token = character = 0
-        for text, chunks in zip(texts, pieces, strict=True):
-            chunk += len(chunks)
-            stop = int(chunk_ends[chunk - 1]) if chunk else 0
-            stretch = slice(token, stop)
-            result.append(
-                (
-                    ids[stretch],
-                    (starts[stretch] - character).astype(np.int32),
-                    (ends[stretch] - character).astype(np.int32),
-                )
-            )
-            token, character = stop, character + len(text)
-        return result
+        chunks_of = np.cumsum([len(chunks) for chunks in pieces], dtype=np.int64)
+        stops = np.append(0, chunk_ends)[chunks_of]
+        characters = np.fromiter(map(len, texts), np.int64, len(texts))
+        before = np.repeat(np.cumsum(characters) - characters, np.diff(stops, prepend=0))
+        starts, ends = (starts - before).astype(np.int32), (ends - before).astype(np.int32)
+        bounds = pairwise([0, *stops.tolist()])
+        return [(ids[first:stop], starts[first:stop], ends[first:stop]) for first, stop in bounds]
 
     def _forget(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -97,7 +89,8 @@ class ChunkCache:
         counts = np.fromiter(map(len, encodings), np.int64, len(encodings))
         first = self._ids.size + np.cumsum(counts) - counts
         ids = np.fromiter(chain.from_iterable(e.ids for e in encodings), np.int32)
-        offsets = np.array(list(chain.from_iterable(e.offsets for e in encodings)), np.int32).reshape(-1, 2)
+        pairs = chain.from_iterable(e.offsets for e in encodings)
+        offsets = np.fromiter(chain.from_iterable(pairs), np.int32).reshape(-1, 2)
         lengths = np.fromiter(map(len, chunks), np.int64, len(chunks))
         self._numbers.update(zip(chunks, range(len(self._numbers), len(self._numbers) + len(chunks)), strict=True))
         self._first, self._counts = np.append(self._first, first), np.append(self._counts, counts)

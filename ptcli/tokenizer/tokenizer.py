@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import astuple
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class Tokenizer:
             return self._cache.encode(texts)
         result = []
         for encoding in self.inner.encode_batch(list(texts), add_special_tokens=False):
-            offsets = np.array(encoding.offsets, np.int32).reshape(-1, 2)
+            offsets = np.fromiter(chain.from_iterable(encoding.offsets), np.int32).reshape(-1, 2)
             result.append((np.array(encoding.ids, np.int32), offsets[:, 0], offsets[:, 1]))
         return result
 

@@ -151,3 +151,15 @@ def test_choices_of_ones_own(calls, tmp_path):
     assert main(["pretrain", "--config-dir", "mine", "mask=often"]) == 0
     assert main(["pretrain", "--config-dir=mine", "-m", "mask=often,span"]) == 0
     assert [config.mask.ratio for config, _ in calls] == [0.5, 0.5, 0.15]
+
+
+@pytest.mark.parametrize(("words", "times"), [([], 1), (["hydra.mode=RUN"], 2)])
+def test_what_is_composed_twice(calls, monkeypatch, words, times):
+    """Hydra looks for its mode in a whole configuration of its own; only where one can be set is that needed."""
+    from hydra._internal.hydra import Hydra
+
+    composed = []
+    compose = Hydra.compose_config
+    monkeypatch.setattr(Hydra, "compose_config", lambda *args, **named: composed.append(1) or compose(*args, **named))
+    assert main(["pretrain", *words]) == 0
+    assert len(composed) == times

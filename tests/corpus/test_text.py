@@ -28,6 +28,19 @@ def test_spellings_of_blank_lines_give_the_same_documents(tmp_path, spelling):
     assert texts(file) == ["a b c", "d", "e"]
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_where_documents_begin_does_not_depend_on_what_is_read_at_once(tmp_path, monkeypatch, size):
+    """Paragraphs, blank lines and characters reach over the pieces in which a file is read."""
+    monkeypatch.setattr("ptcli.corpus.packed._CHUNK", size)
+    monkeypatch.setattr("ptcli.corpus.text._LINES", size)
+    file = tmp_path / "a.txt"
+    file.write_text("\n\n a é\nb \n\n\u3000\n第一\n二\n \t\nd", encoding="utf-8")
+    expected = [("a é b", 3), ("第一二", 7), ("d", 10)]
+    for framed in (False, True):
+        documents = Text(str(file), strip_gutenberg=framed).documents()
+        assert [(d.text, int(d.source.rpartition(":")[2])) for d in documents] == expected
+
+
 def test_units(tmp_path):
     (tmp_path / "a.txt").write_text("one\ntwo\n\nthree\n")
     (tmp_path / "b.txt").write_text("four")

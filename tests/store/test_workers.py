@@ -11,6 +11,7 @@ import pytest
 
 from ptcli.corpus.document import Document
 from ptcli.errors import DataError
+from ptcli.store import workers as workers_module
 from ptcli.store.batches import Batch
 from ptcli.store.workers import encode_batches
 from ptcli.tokenizer.wordpiece import WordPiece
@@ -46,6 +47,14 @@ def tokenizer(tmp_path_factory):
     return WordPiece(vocab_size=120).build(Given(TEXTS), cache=tmp_path_factory.mktemp("tokenizer"))
 
 
+@pytest.fixture(params=["fork", "spawn"], autouse=True)
+def start(request, monkeypatch):
+    """Both ways in which a process can begin."""
+    if request.param == "fork" and sys.platform != "linux":
+        pytest.skip("forks on Linux only")
+    monkeypatch.setattr(workers_module, "_may_fork", lambda: request.param == "fork")
+
+
 def encoded(tokenizer, *, workers, words=None, texts=TEXTS):
     some = [Batch(n // 4, [Document(text) for text in texts[n : n + 3]]) for n in range(0, len(texts), 3)]
     how = {"words": words or Unicode(), "tokenizer": tokenizer, "language": "en"}
@@ -58,6 +67,30 @@ def test_what_comes_back_is_in_order_and_the_same(tokenizer):
     for (_, ours), (_, theirs) in zip(one, three, strict=True):
         for name in ours.__slots__:
             np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("start", ["spawn"], indirect=True)
+def test_a_process_with_threads_is_not_forked():
+    command = """
+import threading
+from ptcli.store.workers import _may_fork
+alone = _may_fork()
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+print(alone, _may_fork())
+"""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # a BLAS has threads of its own
+    said = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, env=environment)
+    assert said.stdout.split() == ["True", "False"]
+
+
+def test_nothing_of_a_document_is_lost_on_its_way():
+    documents = [
+        Document("a b", words=np.array([[0, 1], [2, 3]]), source="f:1", language="de", sentences=(0, 2), number=7),
+        Document("c", number=8, start=5),
+    ]
+    columns = [*zip(*map(workers_module._columns, documents), strict=True)]
+    assert [repr(Document(*each)) for each in zip(*columns, strict=True)] == [*map(repr, documents)]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
