@@ -43,6 +43,7 @@ COMMANDS = (
             "ptcli finetune checkpoint=runs/NAME task=classification task.path=reviews/ max_length=64",
             "ptcli finetune checkpoint=runs/NAME task=sst2 task.path=SST-2/     a benchmark's own layout",
             "ptcli finetune -m checkpoint=runs/NAME task=rte seed=1,2,3,4,5     five runs, one after the other",
+            "ptcli finetune checkpoint=runs/NAME task=[mnli,qqp,stsb]           one encoder with a head for each",
         ),
     ),
     Command(
@@ -173,6 +174,8 @@ def _main(words: list[str]) -> int:
         return _help([command.name])
     if command.root is None:
         return _without_configuration(command, rest)
+    if command.name == "prepare":  # it multiplies no matrices; of a process of one thread others can be forked
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ptcli.config.run import run
 
     overrides, positional = _positional(command, rest)
@@ -184,7 +187,7 @@ def _main(words: list[str]) -> int:
     from ptcli.launch.environment import is_one_of_several
 
     lead = partial(run, command.name, overrides, root=command.root, positional=positional)
-    if command.name == "pretrain" and is_one_of_several():
+    if command.name in ("pretrain", "finetune") and is_one_of_several():
         from ptcli.launch.group import end_at_once, lead_or_follow
 
         end_at_once(lead_or_follow(lead))

@@ -36,4 +36,5 @@ def test_commands_and_choices_that_are_shown_exist(page):
         for word in words[1:]:
             group, equals, choice = word.partition("=")
             if equals and group in groups():
-                assert find(group, choice) is not None, word
+                for each in choice.strip("[]").split(","):  # of several tasks, NAME:CHOICE
+                    assert find(group, each.rpartition(":")[2]) is not None, word

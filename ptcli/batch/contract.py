@@ -10,6 +10,9 @@ labels          int64 (B, S)   original ids at scored positions, IGNORE_INDEX el
 pair_labels     int64 (B, S)   the pair's label at each example's classification position, IGNORE_INDEX elsewhere
 label_positions int64 (N,)     where labels are scored, as indices into the flattened (B * S), ascending
 pair_positions  int64 (M,)     where pair_labels are scored, likewise
+member          uint8 (0, m)   only where several objectives take turns: it is of number m, which a shape says without
+                               waiting for the device
 """
 
 IGNORE_INDEX = -100
+MEMBER = "member"

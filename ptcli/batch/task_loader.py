@@ -55,6 +55,7 @@ class TaskLoader:
         group_by_length: questions of like length come together, so that little is padding.
         group_size: questions of a group; None: `micro_size`.
         static_length: every row has max_length positions, for CUDA; otherwise as many as the longest needs.
+        whole_epochs: an epoch is `epoch_steps` steps of nearly one size, at most batch_size; none crosses its end.
         rank, ranks: each rank is given its own part of a step's questions; together they are the same at any number.
     """
 
@@ -73,6 +74,7 @@ class TaskLoader:
         group_by_length: bool = False,
         group_size: int | None = None,
         static_length: bool = False,
+        whole_epochs: bool = False,
         rank: int = 0,
         ranks: int = 1,
     ):
@@ -82,12 +84,18 @@ class TaskLoader:
         self._pad, self._max_length, self._seed = vocabulary.pad_token_id, max_length, seed
         self._packed = packed and not group_by_length
         self._group_size = (group_size or micro_size) if group_by_length else None
-        self._static_length = static_length
+        self._static_length, self._whole_epochs = static_length, whole_epochs
+        assert ranks == 1 or not whole_epochs, "steps of several sizes are not divided"
         self._share = batch_size // ranks
         self._before, self._after = rank * self._share, (ranks - 1 - rank) * self._share
         if self._examples.num_questions == 0:
             raise DataError("the task has no example. Give it rows.")
         assert int(self._examples.lengths.max()) <= max_length, "encoded for a longer max_length"
+
+    @property
+    def epoch_steps(self) -> int:
+        """Steps in which an epoch is visited, rounded up."""
+        return -(-self._examples.num_questions // self.batch_size)
 
     def epoch(self, number: int) -> Visits:
         """The visits of epoch `number`."""
@@ -105,7 +113,8 @@ class TaskLoader:
         while True:
             micro_batches: list[dict[str, Tensor]] = []
             counts: dict[str, int] = dict.fromkeys(("examples", "tokens", "scored", "positions"), 0)
-            for wanted, own in ((self._before, False), (self._share, True), (self._after, False)):
+            share = self._size_at(row) if self._whole_epochs else self._share
+            for wanted, own in ((self._before, False), (share, True), (self._after, False)):
                 while wanted:
                     size = min(wanted, visits.num_rows - row)
                     if own:
@@ -120,8 +129,8 @@ class TaskLoader:
                     if row == visits.num_rows:
                         epoch, row = epoch + 1, 0
                         visits = self.epoch(epoch)
-            total += self.batch_size
-            measured = {"fill": counts["tokens"] / counts.pop("positions"), "epoch": epoch + row / visits.num_rows}
+            total += self._before + share + self._after
+            measured = {"fill": counts["tokens"] / counts["positions"], "epoch": epoch + row / visits.num_rows}
             yield Step(micro_batches, counts, {"epoch": epoch, "row": row, "rows": total}, measured)
 
     def once(self) -> Iterator[dict[str, Tensor]]:
@@ -135,7 +144,8 @@ class TaskLoader:
         """The rows of the optimiser step behind a data state, in words."""
         epoch, first, _ = position_of(position)
         visits = self.epoch(epoch)
-        questions, _ = visits.at(first, min(first + self.batch_size, visits.num_rows))
+        size = self._size_at(first) if self._whole_epochs else self.batch_size
+        questions, _ = visits.at(first, min(first + size, visits.num_rows))
         rows = [f"{row:,}" for row in self._examples.rows_of(questions)]
         more = f" and {len(rows) - 20:,} more" if len(rows) > 20 else ""
         return f"training rows {', '.join(rows[:20])}{more}"
@@ -144,6 +154,11 @@ class TaskLoader:
         """The data state that begins the epoch after a position's, and the passes over the data that it counts."""
         epoch = position["epoch"] + 1
         return {**position, "epoch": epoch, "row": 0}, float(epoch)
+
+    def _size_at(self, row: int) -> int:
+        """Questions of the step that begins at a row, where an epoch is divided into steps of nearly one size."""
+        number, steps = self._examples.num_questions, self.epoch_steps
+        return -(-(row + 1) * steps // number) * number // steps - row
 
     def _lay_out(self, questions: np.ndarray, versions: np.ndarray, *, key: np.uint64) -> Laid:
         numbers = self._examples.of(questions, versions)

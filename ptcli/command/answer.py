@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ptcli.batch.task_loader import TaskLoader
-from ptcli.task.metrics.score import Score
+from ptcli.task.metrics.score import Score, doubts
 from ptcli.task.outputs import outputs_of
 from ptcli.task.rows import Row
 from ptcli.trainer.loop import Trainer
@@ -61,17 +61,23 @@ class Judge:
 
     def answers(self, step: Any, split: str) -> Answers:
         """What the model says of the rows of a split."""
-        encoded = self.encoded[split]
-        outputs = ask(
+        return self.task.decode(self._outputs(step, split), self.encoded[split], self.splits[split], labels=self.labels)
+
+    def settle(self, step: Any) -> list[str]:
+        """Let the task choose by the first split what is left to it; what it is, a line each."""
+        split = next(iter(self.splits))
+        return self.task.settle(self._outputs(step, split), self.encoded[split], self.splits[split])
+
+    def _outputs(self, step: Any, split: str) -> dict[str, Any]:
+        return ask(
             step,
             self.task,
-            encoded,
+            self.encoded[split],
             tokenizer=self.tokenizer,
             max_length=self.max_length,
             batch_size=self.batch_size,
             trainer=self.trainer,
         )
-        return self.task.decode(outputs, encoded, self.splits[split], labels=self.labels)
 
     def score(self, split: str, answers: Answers, *, resamples: int = 0) -> dict[str, Score]:
         """The metrics of a split, with intervals where `resamples` is not 0."""
@@ -82,11 +88,10 @@ class Judge:
         metrics: dict[str, float] = {}
         for number, split in enumerate(self.splits):
             prefix = "eval/" if number == 0 else f"eval/{split}/"
-            for name, score in self.score(split, self.answers(step, split)).items():
-                if score.value is not None:
-                    metrics[f"{prefix}{name}"] = score.value
-                remark = f"{split}: {name}: {score.remark}"
-                if score.remark and remark not in self.said:
-                    self.said.add(remark)
-                    self.say(remark)
+            scores = self.score(split, self.answers(step, split))
+            metrics |= {f"{prefix}{name}": score.value for name, score in scores.items() if score.value is not None}
+            for doubt in doubts(scores):
+                if f"{split}: {doubt}" not in self.said:
+                    self.said.add(f"{split}: {doubt}")
+                    self.say(f"{split}: {doubt}")
         return metrics

@@ -1,13 +1,15 @@
 """What an earlier run left in a run folder: another configuration is refused, what is finished is said."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from omegaconf import DictConfig
 
 from ptcli.config.context import Context
 from ptcli.config.identity import dump, fingerprint, read, resolve
-from ptcli.errors import CheckpointError, ConfigError
+from ptcli.errors import CheckpointError, ConfigError, PtcliError
 from ptcli.trainer.budget import Budget
 from ptcli.trainer.folder import RunFolder
 
@@ -33,6 +35,20 @@ def begin(folder: RunFolder, config: DictConfig, context: Context, budget: Budge
     dump(config, folder.path / "config.yaml")
     (folder.path / "overrides.txt").write_text("".join(f"{word}\n" for word in context.overrides), encoding="utf-8")
     return {}
+
+
+@contextmanager
+def left_unless_begun(folder: RunFolder) -> Iterator[None]:
+    """What `begin` wrote is taken back where an error that is told comes before the first step."""
+    try:
+        yield
+    except PtcliError:
+        if folder.status is None:
+            for name in ("config.yaml", "overrides.txt"):
+                (folder.path / name).unlink(missing_ok=True)
+            if not folder.metrics_length():
+                folder.metrics.unlink(missing_ok=True)
+        raise
 
 
 def refuse_another(folder: RunFolder, config: DictConfig) -> None:

@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 
 from ptcli.command.checkpoint import LABELS
 from ptcli.command.export import check_error
-from ptcli.command.fine_tuned import load_fine_tuned
+from ptcli.command.fine_tuned import FineTuned, load_fine_tuned
 from ptcli.command.target import find_target
 from ptcli.config.bind import plain_values
 from ptcli.config.compose import compose
@@ -17,13 +17,12 @@ from ptcli.trainer.files import whole_folder
 
 def export_task(config: DictConfig, output: Path) -> None:
     """Write the folder, whole or not at all. ConfigError for what no class of transformers holds."""
-    if config.format != "huggingface":
-        raise ConfigError(
-            f"format={config.format}: a fine-tuned model is written for transformers alone. Use format=huggingface."
-        )
     if not config.head:
         raise ConfigError("head=false: a fine-tuned model is written with its head. Leave head=false out.")
     saved = load_fine_tuned(config.checkpoint, plugins=tuple(config.plugins))
+    if config.format == "onnx":
+        _onnx(saved, output)
+        return
     settings = plain_values(saved.config)
     vocabulary = saved.tokenizer.vocabulary
     objective = plain_values(compose("pretrain").config)["objective"]  # of no matter: the head is the task's
@@ -74,6 +73,46 @@ def export_task(config: DictConfig, output: Path) -> None:
     for line in (*saved.remarks, *target.remarks, f"{head.architecture} of transformers", told):
         print(line)
     print(f"done: {output}")
+
+
+def _onnx(saved: FineTuned, output: Path) -> None:
+    from ptcli.interop.huggingface import write_tokenizer
+    from ptcli.interop.module import PlainTask
+    from ptcli.interop.onnx import FILE, INPUTS, compare, write
+
+    if saved.task.apart or getattr(saved.step.objective.head, "reads_states", False):
+        raise ConfigError(
+            f"checkpoint={saved.folder} compares the texts of a pair by itself, for which a file of ONNX that takes "
+            "rows has no place. Its answers are had with ptcli predict."
+        )
+    length, types = saved.config.max_length, plain_values(saved.config)["model"]["type_vocab_size"]
+    plain = PlainTask(saved.step.model, saved.step.objective, target=saved.task.target).eval()
+    names = saved.task.names_of(saved.labels)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with whole_folder(output) as folder:
+        file = write(folder, plain, head=True, max_length=length)
+        write_tokenizer(folder, saved.tokenizer, max_length=length, segments=types)
+        (folder / LABELS).write_text(json.dumps({"labels": names}, ensure_ascii=False) + "\n", encoding="utf-8")
+        compared = compare(file, plain, head=True, max_length=length)
+        check_error(compared.error, "onnxruntime")
+    for line in (
+        *saved.remarks,
+        f"{FILE}: {', '.join(INPUTS)} to logits {_MEANING[saved.task.target]}; rows of up to {length} tokens",
+        f"onnxruntime differs by {compared.error:.1e} of the largest value at most",
+        f"done: {output}",
+    ):
+        print(line)
+
+
+_MEANING = {
+    "class": f"of a row's labels, in the order of {LABELS}",
+    "classes": f"of a row's labels, in the order of {LABELS}",
+    "value": "that are a row's number",
+    "tokens": f"of each position's tags, in the order of {LABELS}",
+    "span": "of each position as an answer's start and end",
+    "choice": "of a row's choice",
+    "rank": "that are a row's score",
+}
 
 
 def _card(name: str, architecture: str, labels: tuple[str, ...], best: dict[str, float]) -> str:

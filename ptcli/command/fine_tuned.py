@@ -19,6 +19,7 @@ from ptcli.errors import CheckpointError, ConfigError
 from ptcli.model.heads import Pooler
 from ptcli.task.objective import TaskObjective
 from ptcli.tokenizer.tokenizer import Tokenizer
+from ptcli.trainer.files import write_whole
 from ptcli.trainer.seeds import seed_everything
 from ptcli.trainer.step import TrainingStep
 from ptcli.trainer.weights import load_weights, save_model
@@ -42,6 +43,7 @@ class Base:
     longest: int  # tokens of the longest row that it was trained on
     segments: int
     fresh: Callable[[], nn.Module]  # the model with random weights
+    source: Any  # what was read: Saved, another Model, or FineTuned, of one task or of several
     remarks: list[str]
 
 
@@ -65,8 +67,11 @@ class FineTuned:
 
 def load_base(checkpoint: str, *, plugins: tuple[str, ...], random_weights: bool, seed: int) -> Base:
     """Read a run's model, a fine-tuned one's, or one of transformers'. `random_weights`: its shape alone."""
+    from ptcli.command.joint import is_joint, load_joint
+
     if is_fine_tuned(checkpoint):
-        found: Any = load_fine_tuned(checkpoint, plugins=plugins)
+        load: Any = load_joint if is_joint(checkpoint) else load_fine_tuned
+        found: Any = load(checkpoint, plugins=plugins)
         longest, segments = found.config.longest, found.config.segments
     else:
         found = load_any(checkpoint, plugins=plugins)
@@ -89,6 +94,7 @@ def load_base(checkpoint: str, *, plugins: tuple[str, ...], random_weights: bool
         longest=longest,
         segments=segments,
         fresh=fresh,
+        source=found,
         remarks=found.remarks,
     )
 
@@ -102,13 +108,21 @@ def load_fine_tuned(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> FineTu
             f"ptcli finetune checkpoint={checkpoint} task=..."
         )
     config, remarks = read(folder / "config.yaml")
+    if "members" in config.task:
+        names = ", or ".join(f"checkpoint={folder.parent / name}" for name in config.task.members)
+        raise ConfigError(
+            f"checkpoint={checkpoint} was trained on several tasks, of which each has a model of its own. Type {names}"
+        )
     config.plugins = list(plugins)
     tokenizer = Tokenizer.load(folder / "tokenizer")
     try:
-        labels = tuple(json.loads((folder / LABELS).read_text(encoding="utf-8"))["labels"])
+        content = json.loads((folder / LABELS).read_text(encoding="utf-8"))
+        labels = tuple(content["labels"])
+        settled = {name: float(value) for name, value in content.get("settled", {}).items()}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{folder / LABELS} cannot be read: {error!r}") from error
     task = part(config, "task")
+    task.settled = settled
     step = task_step(task, part(config, "model", vocab_size=tokenizer.vocabulary.size), num_labels=len(labels))
     load_weights(step, folder)
     step.eval()
@@ -117,9 +131,15 @@ def load_fine_tuned(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> FineTu
 
 def task_step(task: Any, model: Any, *, num_labels: int) -> TrainingStep:
     """The trained whole: a model, and the objective that a task makes of it."""
+    return TrainingStep(model, task_objective(task, model, num_labels=num_labels))
+
+
+def task_objective(task: Any, model: Any, *, num_labels: int, name: str = "task") -> TaskObjective:
+    """The objective that a task makes of a model. `name`: of its loss."""
     settings = {key: value for key, value in task.on_model.items() if key not in INITIALISING}
-    objective = TaskObjective(model=model, target=task.target, apart=task.apart, num_labels=num_labels, **settings)
-    return TrainingStep(model, objective)
+    return TaskObjective(
+        model=model, target=task.target, apart=task.apart, num_labels=num_labels, name=name, **settings
+    )
 
 
 def save_fine_tuned(
@@ -133,9 +153,16 @@ def save_fine_tuned(
     best: dict[str, float],
 ) -> None:
     """Write the `model/` of a run: weights, configuration, tokenizer and labels. `best`: what its metrics were."""
-    longest = max(base.longest, config.max_length)
-    segments = max(base.segments, 1 if task.num_texts == 1 else 2)
     content = {"labels": list(labels), "names": list(task.names_of(labels)), "best": best}
+    save_content(folder, step, config=config, base=base, num_texts=task.num_texts, content=content)
+
+
+def save_content(
+    folder: Path, step: Any, *, config: DictConfig, base: Base, num_texts: int | str, content: dict[str, Any]
+) -> None:
+    """The same, of one task or several. `num_texts`: as a task has it; `content`: of the labels' file."""
+    longest = max(base.longest, config.max_length)
+    segments = max(base.segments, 1 if num_texts == 1 else 2)
     with tempfile.TemporaryDirectory() as tokenizer:
         base.tokenizer.save(Path(tokenizer))
         save_model(
@@ -145,6 +172,13 @@ def save_fine_tuned(
             tokenizer_folder=Path(tokenizer),
             texts={LABELS: json.dumps(content, ensure_ascii=False, indent=2) + "\n"},
         )
+
+
+def keep_settled(folder: Path, task: Any) -> None:
+    """Write down in the `model/` of a run what its task has chosen by validation rows."""
+    if task.settled:
+        content = json.loads((folder / LABELS).read_text(encoding="utf-8")) | {"settled": task.settled}
+        write_whole(folder / LABELS, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
 
 
 def best_of(folder: Path) -> dict[str, float]:

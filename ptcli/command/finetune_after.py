@@ -7,13 +7,13 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ptcli.command import finetune
+from ptcli.command.task_checks import check_fine_tuning, meta_model
 from ptcli.config.compose import compose
 from ptcli.config.context import Context
 from ptcli.config.fit import check
 from ptcli.config.identity import plain
 from ptcli.config.phases import longest_row
-from ptcli.errors import ConfigError
-from ptcli.trainer.ranks import current
+from ptcli.config.several_tasks import name_of_task, typed_task
 
 log = logging.getLogger(__name__)
 
@@ -28,14 +28,9 @@ def finetune_after(config: DictConfig, context: Context) -> float | int | None:
 def fine_tuning(config: DictConfig, context: Context) -> tuple[DictConfig, Context, str]:
     """The configuration of the fine-tuning, which has passed the nets, its context, and the task's name.
 
-    Raises ConfigError for what does not fit, and where several processes were started.
+    Raises ConfigError for what does not fit.
     """
-    folder, chosen = Path(config.run.dir) / config.run.name, str(context.choices["task"])
-    if current().size > 1:
-        raise ConfigError(
-            f"task={chosen}: fine-tuning takes one device, and {current().size} processes were started. Pretrain "
-            f"without task=, then type: ptcli finetune checkpoint={folder} task={chosen}"
-        )
+    folder, chosen = Path(config.run.dir) / config.run.name, typed_task(context.choices)
     composed = compose("finetune")
     theirs, settings = composed.config, config.finetune
     OmegaConf.set_struct(theirs, False)
@@ -45,7 +40,7 @@ def fine_tuning(config: DictConfig, context: Context) -> tuple[DictConfig, Conte
     values: dict[str, Any] = {
         "checkpoint": str(folder),
         "run.dir": str(folder),
-        "run.name": plain(chosen),
+        "run.name": plain(name_of_task(context.choices)),
         "seed": config.seed,
         "resume": config.resume,
         "plugins": list(config.plugins),
@@ -54,14 +49,18 @@ def fine_tuning(config: DictConfig, context: Context) -> tuple[DictConfig, Conte
         "budget.epochs": settings.epochs,
         "optimizer.learning_rate": settings.learning_rate,
         "trainer.device": config.trainer.device,
+        "trainer.devices": config.trainer.devices,
+        "trainer.strategy": config.trainer.strategy,
         "trainer.precision": config.trainer.precision,
         "trainer.threads": config.trainer.threads,
         "log.every": config.log.every,
     }
     for key, value in values.items():
         OmegaConf.update(theirs, key, value)
-    choices = {**composed.choices, "task": chosen}
+    task_choices = {group: choice for group, choice in context.choices.items() if group.startswith("task")}
+    choices = {**composed.choices, **task_choices}
     check(theirs, choices, command="finetune", plugins=tuple(config.plugins))
+    check_fine_tuning(theirs, model=lambda: meta_model(config))
     own = Context(
         "finetune",
         overrides=tuple(f"{key}={value}" for key, value in {"task": chosen, **values}.items()),

@@ -1,6 +1,5 @@
 """`ptcli finetune folds=k`: k models, each asked about the part of the training rows that it was not trained on."""
 
-import dataclasses
 import logging
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from ptcli.command.fine_tuned import load_fine_tuned
 from ptcli.command.finetune import fine_tune
 from ptcli.command.mistakes import told_scores
 from ptcli.command.predict import ask_together, load_models, named
-from ptcli.command.task_data import TaskData, read_task
+from ptcli.command.task_data import TaskData, read_task, without_fold
 from ptcli.config.context import Context
 from ptcli.task.split import folds
 from ptcli.trainer.files import to_json, write_whole
@@ -32,7 +31,7 @@ def run_folds(config: DictConfig, context: Context, path: Path, task: Any) -> fl
     whole = read_task(task, seed=config.seed, hold_out=False)
     part_of = folds(task, whole.training, number=config.folds, seed=config.seed)
     for number in range(config.folds):
-        data = _without(whole, part_of == number)
+        data = without_fold(whole, part_of, number)
         log.info(f"fold {number + 1} of {config.folds}: trained without {sum(part_of == number):,} rows")
         result = fine_tune(config, context, path / f"fold-{number + 1}", task, lambda data=data: data)
         if isinstance(result, int):
@@ -50,12 +49,6 @@ def run_folds(config: DictConfig, context: Context, path: Path, task: Any) -> fl
     log.info(f"answers of each row by the model that has not seen it: {path / 'out_of_fold.csv'}")
     log.info(f"all {config.folds} answer together: ptcli predict checkpoint={path} input=FILE output=FILE")
     return scores["out_of_fold"][task.best_metric].value
-
-
-def _without(whole: TaskData, held_out: np.ndarray) -> TaskData:
-    training = [row for row, out in zip(whole.training, held_out, strict=True) if not out]
-    validation = {"fold": [row for row, out in zip(whole.training, held_out, strict=True) if out]}
-    return dataclasses.replace(whole, training=training, validation=validation)
 
 
 def _out_of_fold(
@@ -82,7 +75,7 @@ def _out_of_fold(
             trainer=trainer,
         )
         for into, labels in ((told, task.names_of(whole.labels)), (judged, whole.labels)):
-            for place, answer in zip(places, task.decode(outputs, encoded, rows, labels=labels), strict=True):
+            for place, answer in zip(places, saved.task.decode(outputs, encoded, rows, labels=labels), strict=True):
                 into[place] = answer
     return told, judged
 
@@ -97,6 +90,6 @@ def _together(config: DictConfig, path: Path, task: Any, whole: TaskData) -> dic
             trainer.place(model.step)
         for split, rows in whole.validation.items():
             outputs, encoded = ask_together(models, rows, batch_size=config.eval.batch_size, trainer=trainer)
-            answers = task.decode(outputs, encoded, rows, labels=whole.labels)
+            answers = models[0].task.decode(outputs, encoded, rows, labels=whole.labels)
             scores[split] = task.score(answers, rows, labels=whole.labels, resamples=FEWER_RESAMPLES)
     return scores

@@ -13,7 +13,7 @@ from ptcli.report.answers import confusion, reliability
 from ptcli.report.figures import Figure
 from ptcli.report.page import figures_page
 from ptcli.task.metrics.answer_texts import chinese_f1, english_f1
-from ptcli.task.metrics.score import Score
+from ptcli.task.metrics.score import Score, doubts
 from ptcli.task.rows import Row
 
 _LEAST = 1e-12  # of a probability whose logarithm is taken
@@ -22,13 +22,13 @@ Answers = Sequence[Mapping[str, Any]]
 
 
 def told_scores(scores: Mapping[str, Score]) -> list[str]:
-    """A line for each metric: its value, its interval, and what to doubt."""
+    """A line for each metric: its value and its interval; then what to doubt, each remark once."""
     lines = []
     for name, score in scores.items():
         value = "undefined" if score.value is None else f"{score.value:.4f}"
         interval = "" if score.low is None else f" (95 %: {score.low:.4f} to {score.high:.4f})"
-        lines.append(f"{name} {value}{interval}{f': {score.remark}' if score.remark else ''}")
-    return lines
+        lines.append(f"{name} {value}{interval}")
+    return [*lines, *doubts(scores)]
 
 
 def check_errors(path: str | None) -> None:

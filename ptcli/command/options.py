@@ -39,6 +39,7 @@ _GROUPS = {
     "task": "what a model is fine-tuned for",
     "task/adversarial": "small changes of the input that must not matter, while a task is trained",
     "task/head": "from what stands for an example to an answer",
+    "task/mixing": "how often each of several tasks is trained",
     "task/pooling": "what stands for an example of a task",
 }
 

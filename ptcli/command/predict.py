@@ -78,6 +78,9 @@ def load_models(checkpoint: Any, *, plugins: tuple[str, ...]) -> list[FineTuned]
     places = [fold for place in given for fold in _folds_in(place)]
     models = [load_fine_tuned(place, plugins=plugins) for place in places]
     first = models[0]
+    for name in first.task.settled:  # each has chosen its own: together they take the mean
+        values = [model.task.settled.get(name, 0.0) for model in models]
+        first.task.settled[name] = sum(values) / len(values)
     for place, model in zip(places[1:], models[1:], strict=True):
         if (model.labels, model.task.target) != (first.labels, first.task.target):
             raise ConfigError(f"checkpoint={place} was trained on other labels than {places[0]}: their answers differ.")

@@ -43,6 +43,10 @@ def run(config: DictConfig, context: Context) -> float | int | None:
 
     Its last fixed-mask loss, or the value of the task's metric; an exit code where a signal stopped it.
     """
+    if is_one_of_several() and current().size == 1:  # started by a launcher of Hydra's, which calls this on each rank
+        from ptcli.launch.group import lead_or_follow
+
+        return lead_or_follow(lambda: run(config, context))
     if OmegaConf.select(config, "task") is None:
         return pretrain(config, context)
     from ptcli.command.finetune_after import fine_tuning, finetune_after
@@ -57,10 +61,6 @@ def run(config: DictConfig, context: Context) -> float | int | None:
 
 def pretrain(config: DictConfig, context: Context) -> float | int | None:
     """Train one run, or go on with it; its last fixed-mask loss, or an exit code where a signal stopped it."""
-    if is_one_of_several() and current().size == 1:  # started by a launcher of Hydra's, which calls this on each rank
-        from ptcli.launch.group import lead_or_follow
-
-        return lead_or_follow(lambda: run(config, context))
     read_corpus(config)
     check_parts(config)
     trainer: Trainer = part(config, "trainer")

@@ -2,8 +2,10 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from ptcli.errors import ConfigError
 from ptcli.task.encoded import Encoded
@@ -21,6 +23,7 @@ class TaskData:
     validation: Mapping[str, list[Row]]
     labels: tuple[str, ...]
     remarks: list[str]
+    fold: int | None = None  # of the training rows, which part is left out
 
 
 def read_task(task: Any, *, seed: int, hold_out: bool = True) -> TaskData:
@@ -48,6 +51,14 @@ def read_task(task: Any, *, seed: int, hold_out: bool = True) -> TaskData:
             "whole groups (task.validation_fraction)"
         )
     return TaskData(training, rows, task.collect_labels({"train": training, **rows}), remarks)
+
+
+def without_fold(whole: TaskData, part_of: np.ndarray, fold: int) -> TaskData:
+    """Without the training rows of one part, which are validated on. `part_of` (N,): each row's part."""
+    held_out = part_of == fold
+    training = [row for row, out in zip(whole.training, held_out, strict=True) if not out]
+    validation = {"fold": [row for row, out in zip(whole.training, held_out, strict=True) if out]}
+    return replace(whole, training=training, validation=validation, fold=fold)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from ptcli.config.bind import bind, plain_values
 from ptcli.config.facts import Facts, gather
 from ptcli.config.phases import choices_of, configuration_of, phases_of
 from ptcli.config.rules import RULES
+from ptcli.config.several_tasks import choices_of_member, members_of, with_keys_of
 from ptcli.config.task_rules import TASK_RULES
 from ptcli.config.values import check_values
 from ptcli.errors import ConfigError
@@ -30,6 +31,11 @@ def check(
     values = {key: value for key, value in plain_values(config).items() if key not in _UNUSED.get(command, ())}
     bind(values, plugins=plugins, folder=folder)
     problems = [*check_values(config, command=command), *fit(gather(values, choices, plugins=plugins, folder=folder))]
+    for name in members_of(choices) if values.get("task") else ():
+        alone = {**values, "task": values["task"]["members"][name]}
+        facts = gather(alone, choices_of_member(choices, name), plugins=plugins, folder=folder)
+        own = (problem for rule in TASK_RULES if (problem := rule(facts)) is not None)
+        problems += [f"{name}: {with_keys_of(name, problem)}" for problem in own]
     for number, phase in enumerate(phases_of(config)):
         own, chosen = configuration_of(config, phase), choices_of(choices, phase)
         facts = gather(plain_values(own), chosen, plugins=plugins, folder=folder)

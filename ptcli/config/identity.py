@@ -12,6 +12,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ptcli.config.several_tasks import name_of_task
 from ptcli.errors import CheckpointError, ConfigError
 
 _NOT_DEFINING = ("run", "resume", "logger", "log", "save", "budget", "sweep", "prepare", "trainer.device")
@@ -54,7 +55,7 @@ def run_name(config: DictConfig, choices: Mapping[str, str | list[str]]) -> str:
     named = OmegaConf.select(config, "run.name")
     if named is not None:
         return str(named)
-    parts = [choices.get("model"), choices.get("mask")] if "model" in choices else [choices.get("task")]
+    parts = [choices.get("model"), choices.get("mask")] if "model" in choices else [name_of_task(choices)]
     return "-".join([*map(plain, parts), fingerprint(config)[:8]])
 
 

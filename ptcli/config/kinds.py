@@ -7,6 +7,7 @@ without importing it, and the type of the YAML's default.
 import ast
 import dataclasses
 import functools
+import re
 import types
 import typing
 from pathlib import Path
@@ -37,6 +38,7 @@ def kinds(key: str, root: str, folder: Path | None = None) -> Kinds:
 
 def group_at(package: str, root: str, folder: Path | None = None) -> str | None:
     """The group that fills a place of the configuration: `eval.mask` -> `mask`, `model.size` -> `model/size`."""
+    package = re.sub(r"^task\.members\.\w+", "task", package)  # one of several tasks is as if it were alone
     for entry in choices.default_choices(root, folder):
         group, _, place = entry.partition("@")
         if place == package:

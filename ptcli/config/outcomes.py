@@ -4,6 +4,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import mean, stdev
+
+_NOT_TOLD = ("seed=", "run.name=")  # of jobs that are the same otherwise
 
 
 def shown(job: Sequence[str], jobs: Sequence[Sequence[str]]) -> list[str]:
@@ -14,13 +17,14 @@ def shown(job: Sequence[str], jobs: Sequence[Sequence[str]]) -> list[str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one job."""
+    """What became of one job. `value`: of the metric that it is judged by; None where it has none."""
 
     job: int
     overrides: list[str]
     status: str  # done or failed
     why: str = ""
     folder: str = ""
+    value: float | None = None
 
     def write(self, folder: Path) -> None:
         """Save as `<folder>/job-<number>.json`."""
@@ -40,14 +44,44 @@ def outcomes(folder: Path) -> list[Outcome]:
     return sorted(found, key=lambda outcome: outcome.job)
 
 
+def spread(found: Sequence[Outcome]) -> list[str]:
+    """Mean and standard deviation of the values of jobs that differ in their seed alone, a line each, in order.
+
+    Nothing where there is but one value.
+    """
+    valued = [outcome for outcome in found if outcome.value is not None]
+    if len(valued) < 2:
+        return []
+    everyone = [outcome.overrides for outcome in found]
+    values: dict[str, list[float]] = {}
+    for outcome in valued:
+        words = [word for word in shown(outcome.overrides, everyone) if not word.startswith(_NOT_TOLD)]
+        values.setdefault(" ".join(words), []).append(outcome.value or 0.0)
+    return [f"{words or 'all jobs'}: {_told(some)}" for words, some in values.items()]
+
+
+def _told(values: Sequence[float]) -> str:
+    if len(values) == 1:
+        return f"{values[0]:.4f}"
+    return (
+        f"mean {mean(values):.4f}, standard deviation {stdev(values):.4f}, "
+        f"{min(values):.4f} to {max(values):.4f} over {len(values)} jobs"
+    )
+
+
 def report(found: Sequence[Outcome], *, expected: int) -> int:
-    """Print how many jobs are done and why others are not; the exit code of the sweep."""
+    """Print what jobs that differ in more than their seed are worth, how many are done and why others are not.
+
+    Returns the exit code of the sweep.
+    """
     from rich.console import Console
     from rich.table import Table
 
     console = Console(stderr=True)
     failed = [outcome for outcome in found if outcome.status != "done"]
     missing = max(expected - len(found), 0)
+    for line in spread(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not failed and not missing:
         console.print(f"{len(found)} of {max(expected, len(found))} jobs done", highlight=False)
         return 0

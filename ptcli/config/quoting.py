@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ptcli.config import choices
 from ptcli.config.kinds import kinds
+from ptcli.config.several_tasks import spelled_out
 from ptcli.config.suggest import did_you_mean, listing, nearest
 from ptcli.errors import ConfigError
 
@@ -59,7 +60,10 @@ class Words:
                 self.typed.append(word)
         _one_mode(self.flags)
         self.sweeps = "-m" in self.flags or "--multirun" in self.flags or "hydra.mode=MULTIRUN" in self.typed
-        self.overrides = [quoted(word, root=root, sweeps=self.sweeps, folder=folder) for word in self.typed]
+        spelled = spelled_out(
+            self.typed, root=root, sweeps=self.sweeps, own_folders=bool(self.config_folders), folder=folder
+        )
+        self.overrides = [quoted(word, root=root, sweeps=self.sweeps, folder=folder) for word in spelled]
 
     @property
     def for_hydra(self) -> list[str]:

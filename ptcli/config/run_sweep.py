@@ -60,7 +60,8 @@ def _task(
         if isinstance(result, int) and result in (INTERRUPTED, TERMINATED):
             raise KeyboardInterrupt if result == INTERRUPTED else SystemExit(TERMINATED)
         status = "failed" if why else "done"
-        Outcome(number, overrides, status, why, _run_folder(config)).write(Path(sweep.folder))
+        value = result if isinstance(result, float) and not why else None
+        Outcome(number, overrides, status, why, _run_folder(config), value).write(Path(sweep.folder))
         if why:
             _tell(f"{name} failed: {why}")
         return float("nan") if why else result

@@ -13,6 +13,7 @@ from ptcli.config.fit import check
 from ptcli.config.identity import plain, run_name
 from ptcli.config.outcomes import shown
 from ptcli.config.scale import apply_scale
+from ptcli.config.several_tasks import name_of_task
 from ptcli.config.targets import check_plugins
 from ptcli.errors import ConfigError
 
@@ -69,7 +70,12 @@ def check_sweep(
 
 def _refuse_twin(number: int, jobs: list[list[str]], composed: Composed, seen: dict[str, int], root: str) -> None:
     if root in ("pretrain", "finetune"):
-        key = str(Path(composed.config.run.dir) / run_name(composed.config, composed.choices))
+        place = Path(composed.config.run.dir) / run_name(composed.config, composed.choices)
+        if (
+            root == "pretrain" and OmegaConf.select(composed.config, "task") is not None
+        ):  # each is fine-tuned in a folder of its own there
+            place /= plain(name_of_task(composed.choices))
+        key = str(place)
     else:
         key = json.dumps(OmegaConf.to_container(composed.config, resolve=True), sort_keys=True)
     first = seen.setdefault(key, number)

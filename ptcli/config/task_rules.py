@@ -2,6 +2,7 @@
 
 from ptcli.config.facts import Facts
 from ptcli.config.rules import Rule
+from ptcli.config.several_tasks import JOINT
 
 
 def comparing_head_needs_two_texts(facts: Facts) -> str | None:
@@ -47,8 +48,38 @@ def moving_embeddings_need_a_gradient(facts: Facts) -> str | None:
     )
 
 
+def parts_of_weights_go_through_once(facts: Facts) -> str | None:
+    """Where each rank keeps a part of the weights, a layer is gathered for one pass of a step, and moved by none."""
+    if facts.value("trainer.strategy") != "fsdp":
+        return None
+    adversary, r_drop = facts.one("task/adversarial"), facts.value("task.r_drop")
+    if r_drop is not None:
+        typed, choose = f"task.r_drop={r_drop}", "task.r_drop=null"
+    elif adversary and adversary.name != "none":
+        typed, choose = adversary.typed, "task/adversarial=none"
+    else:
+        return None
+    return (
+        f"{typed} sends each row through the model more than once, but trainer.strategy=fsdp gathers a layer's weights "
+        f"for one pass. Use trainer.strategy=ddp, or {choose}."
+    )
+
+
+def folds_are_of_one_task(facts: Facts) -> str | None:
+    """Parts of the training rows that one model has not seen are no parts of several tasks' rows."""
+    task, folds = facts.one("task"), facts.value("folds")
+    if not task or task.name != JOINT or folds is None:
+        return None
+    return (
+        f"folds={folds} divides the rows of one task, but several are given. "
+        "Use folds=null, or type a command for each task."
+    )
+
+
 TASK_RULES: tuple[Rule, ...] = (
     comparing_head_needs_two_texts,
     comparing_head_takes_no_pooling,
     moving_embeddings_need_a_gradient,
+    parts_of_weights_go_through_once,
+    folds_are_of_one_task,
 )

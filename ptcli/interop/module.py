@@ -50,6 +50,35 @@ class PlainModel(nn.Module):
         return self.model(_batch(input_ids, attention_mask, token_type_ids))
 
 
+class PlainTask(PlainModel):
+    """A fine-tuned encoder and its head: a row is an example. `target`: of its task, as a kind calls it."""
+
+    def __init__(self, model: nn.Module, objective: Any, *, target: str):
+        super().__init__(model, objective)
+        self.target = target
+
+    def forward(
+        self,
+        input_ids: Int[Tensor, "B S"],
+        attention_mask: Int[Tensor, "B S"] | None = None,
+        token_type_ids: Int[Tensor, "B S"] | None = None,
+    ) -> Float[Tensor, "..."]:
+        """Logits: (B, C) of labels, (B, 1) of a number or a candidate, (B, S, C) of tags, (B, S, 2) of an answer's
+        start and end, at every position.
+        """
+        batch = _batch(input_ids, attention_mask, token_type_ids)
+        rows, length = input_ids.shape
+        batch["example_positions"] = torch.arange(rows, device=input_ids.device) * length
+        batch["token_positions"] = torch.arange(rows * length, device=input_ids.device)
+        batch["context_places"] = torch.ones_like(input_ids, dtype=torch.bool)
+        found = self.objective.predict(self.model, batch)
+        if self.target == "span":
+            return torch.stack((found["start_logits"], found["end_logits"]), -1).view(rows, length, 2)
+        if self.target == "tokens":
+            return found["token_logits"].view(rows, length, -1)
+        return found["logits"] if "logits" in found else next(iter(found.values()))[:, None]
+
+
 def _batch(input_ids: Tensor, attention_mask: Tensor | None, token_type_ids: Tensor | None) -> dict[str, Tensor]:
     mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
     return {

@@ -5,11 +5,12 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from omegaconf import DictConfig
 
-from ptcli.command import pretrain
+from ptcli.command import finetune, pretrain
 from ptcli.config.context import Context
 from ptcli.config.targets import check_plugins
 from ptcli.errors import PtcliError
@@ -55,7 +56,10 @@ def follow(ranks: Ranks) -> None:
         config, context = read_job(job)
         try:
             with suppress(Interrupted):
-                pretrain.follow(config, context)
+                if context.command == "finetune":
+                    finetune.follow(config, context, path=Path(job["path"]), fold=job["fold"])
+                else:
+                    pretrain.follow(config, context)
         except PtcliError as error:
             error.args = (f"rank {ranks.rank}: {error}",)
             raise

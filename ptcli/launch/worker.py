@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from ptcli.command import pretrain
+from ptcli.command import finetune, pretrain
 from ptcli.config.run import speak
 from ptcli.errors import PtcliError
 from ptcli.launch.group import end_at_once, lead_or_follow, read_job
@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
 def _lead(folder: Path) -> int:
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     config, context = read_job(job)
-    result = pretrain.run(config, context)
+    result = (finetune if context.command == "finetune" else pretrain).run(config, context)
     (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
     return 0  # what a code says is in the result: the launcher takes any but 0 for a failure
 

@@ -12,6 +12,7 @@ from ptcli.task.encoded import IGNORE_INDEX, Encoded
 from ptcli.task.examples import begins_of, length_of, put_together, room_for
 from ptcli.task.kind import Kind
 from ptcli.task.metrics import extractive_qa as metrics
+from ptcli.task.metrics.threshold import best_threshold
 from ptcli.task.reading.bad_rows import UnusableError
 from ptcli.task.reading.record import Record
 from ptcli.task.rows import Answer, Row
@@ -32,7 +33,8 @@ class ExtractiveQA(Kind):
         stride: tokens from the beginning of a window to that of the next.
         max_query_length: tokens of a question; longer ones are cut and counted.
         longest_answer: tokens that a predicted answer has at most.
-        threshold: how far the score of no answer must lie above the best answer's to be predicted.
+        threshold: how far the score of no answer must lie above the best answer's to be predicted; None: as is best on
+            validation rows, by the metric that judges (`settle`), and 0 until then.
     """
 
     num_texts = 2
@@ -48,7 +50,7 @@ class ExtractiveQA(Kind):
         stride: int = 128,
         max_query_length: int = 64,
         longest_answer: int = 30,
-        threshold: float = 0.0,
+        threshold: float | None = None,
         **settings: Unpack[TaskSettings],
     ):
         super().__init__(**settings)
@@ -61,6 +63,11 @@ class ExtractiveQA(Kind):
         for key in ("stride", "max_query_length", "longest_answer"):
             if getattr(self, key) < 1:
                 raise ConfigError(f"task.{key}={getattr(self, key)} must be at least 1 token.")
+        if self.threshold is not None and not self.no_answer:
+            raise ConfigError(
+                f"task.threshold={self.threshold} decides between an answer and none, but each question has one. Use "
+                "task.no_answer=true, or task.threshold=null."
+            )
         super().check()
 
     def columns(self) -> list[Column]:
@@ -170,13 +177,42 @@ class ExtractiveQA(Kind):
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
         """`answer`, `start`, `end`, `score` of each row, of `start_logits` and `end_logits` (N,)."""
+        found = self.settled.get("threshold", 0.0) if self.threshold is None else self.threshold
+        return self._decode(outputs, encoded, rows, threshold=found)
+
+    def settle(self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row]) -> list[str]:
+        """Choose the threshold, where it may be none: as is best on these rows for the metric that judges."""
+        self.settled = {}
+        if not self.no_answer or self.threshold is not None or all(row.label is None for row in rows):
+            return []
+        answers = self._decode(outputs, encoded, rows, threshold=np.inf)
+        given, none = metrics.outcomes_of(answers, rows), metrics.outcomes_of([{"answer": ""}] * len(rows), rows)
+        at_zero = metrics.outcomes_of(self._decode(outputs, encoded, rows), rows)
+        scores = np.array([answer["no_answer_score"] for answer in answers], np.float64)  # None becomes NaN
+        scores = np.nan_to_num(scores, nan=np.inf)[[row.label is not None for row in rows]]
+        judging = self.best_metric if self.best_metric in metrics.COMPARED else "f1"
+        lines = []
+        for name in dict.fromkeys([*(name for name in self.metrics if name in metrics.COMPARED), judging]):
+            compare = metrics.COMPARED[name]
+            threshold, value = best_threshold(scores, given.best(compare), none.best(compare))
+            lines.append(
+                f"{name} is best where no answer must lie more than {threshold:.4f} above the best span: {value:.4f}, "
+                f"at 0 {at_zero.best(compare).mean():.4f}{' (kept as task.threshold)' if name == judging else ''}"
+            )
+            if name == judging:
+                self.settled = {"threshold": threshold}
+        return lines
+
+    def _decode(
+        self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, threshold: float = 0.0
+    ) -> list[dict[str, Any]]:
         return decoding.decode(
             outputs["start_logits"],
             outputs["end_logits"],
             encoded,
             rows,
             no_answer=self.no_answer,
-            threshold=self.threshold,
+            threshold=threshold,
             longest=self.longest_answer,
         )
 

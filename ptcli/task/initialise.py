@@ -1,10 +1,10 @@
 """What of a task's model starts from a checkpoint, what at random, and what stays as it is."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ptcli.errors import ConfigError
 from ptcli.model.heads import Pooler
@@ -19,6 +19,7 @@ def initialise(
     reinitialise_layers: int = 0,
     freeze_layers: int = 0,
     freeze_embeddings: bool = False,
+    learned: Mapping[str, Tensor] | None = None,
 ) -> list[str]:
     """Prepare a step whose model has a checkpoint's weights and whose objective is new; what was done, a line each.
 
@@ -30,25 +31,31 @@ def initialise(
             Fine-tuning", arXiv:2006.05987).
         freeze_layers: how many of the first layers are not trained.
         freeze_embeddings: whether the embeddings, with what leads from them to the layers, are not trained.
+        learned: the objective's own tensors, of a task that was trained with others before; None: they start random.
 
     Raise ConfigError for more layers than there are, and where a layer shares weights with one that is treated
     otherwise.
     """
     layers = step.model.layers()
-    for key, count in (("reinitialise_layers", reinitialise_layers), ("freeze_layers", freeze_layers)):
-        if not 0 <= count <= len(layers):
-            raise ConfigError(f"task.{key}={count} must lie between 0 and {len(layers)}, the model's layers.")
-    if freeze_layers + reinitialise_layers > len(layers):
-        raise ConfigError(
-            f"task.freeze_layers={freeze_layers} and task.reinitialise_layers={reinitialise_layers} meet in a model of "
-            f"{len(layers)} layers: a layer with random weights is to be trained. Use smaller ones."
-        )
-    remarks = [*_copy_segment(step.model, trained_segments), *_start_random(step, pooler)]
+    check_layers(len(layers), reinitialise_layers=reinitialise_layers, freeze_layers=freeze_layers)
+    remarks = [*_copy_segment(step.model, trained_segments), *_begin(step, pooler, learned)]
     if reinitialise_layers:
         remarks.append(_reinitialise(layers, fresh().layers(), reinitialise_layers))  # type: ignore[operator]
     if freeze_layers or freeze_embeddings:
         remarks.append(_freeze(step, layers, freeze_layers, embeddings=freeze_embeddings))
     return remarks
+
+
+def check_layers(number: int, *, reinitialise_layers: int, freeze_layers: int) -> None:
+    """Raise ConfigError for more layers than the `number` that a model has."""
+    for key, count in (("reinitialise_layers", reinitialise_layers), ("freeze_layers", freeze_layers)):
+        if not 0 <= count <= number:
+            raise ConfigError(f"task.{key}={count} must lie between 0 and {number}, the model's layers.")
+    if freeze_layers + reinitialise_layers > number:
+        raise ConfigError(
+            f"task.freeze_layers={freeze_layers} and task.reinitialise_layers={reinitialise_layers} meet in a model of "
+            f"{number} layers: a layer with random weights is to be trained. Use smaller ones."
+        )
 
 
 def check_length(model: Any, *, max_length: int, longest: int, checkpoint: str) -> None:
@@ -70,6 +77,13 @@ def _copy_segment(model: Any, trained: int) -> list[str]:
         return []
     types.weight[1:] = types.weight[:1]
     return ["segments: the checkpoint was trained on one; the second begins as a copy of it"]
+
+
+def _begin(step: Any, pooler: nn.Module | None, learned: Mapping[str, Tensor] | None) -> list[str]:
+    if learned is None:
+        return _start_random(step, pooler)
+    step.objective.load_state_dict(learned)
+    return ["objective: as the joint training left it"]
 
 
 @torch.no_grad()

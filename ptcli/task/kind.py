@@ -60,6 +60,7 @@ class Kind(ABC):
         hub_splits = given.pop("hub_splits", None) or _HUB_SPLITS
         self.source = Source(hub_splits=hub_splits, **given)
         self._remarks: list[str] = []
+        self.settled: dict[str, float] = {}  # what `settle` has chosen; it is kept with the model
 
     def check(self) -> None:
         """Raise ConfigError where a setting is out of its range or nothing can be read."""
@@ -187,6 +188,10 @@ class Kind(ABC):
     ) -> list[dict[str, Any]]:
         """A prediction for each row, of what the objective predicts for the examples."""
 
+    def settle(self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row]) -> list[str]:
+        """Choose, by the validation rows, what is left to them (`settled`); what it is, a line each."""
+        return []
+
     @abstractmethod
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows, of which metrics are functions."""
@@ -199,9 +204,22 @@ class Kind(ABC):
         labels: Sequence[str] = (),
         resamples: int = 0,
     ) -> dict[str, Score]:
-        """The task's metrics over the labelled rows, with bootstrap intervals where `resamples` is not 0."""
+        """The task's metrics over the labelled rows, with bootstrap intervals where `resamples` is not 0.
+
+        Rows of one group, where a column names it, are drawn together.
+        """
         outcomes = self.outcomes(predictions, rows, labels=labels)
-        return measure(outcomes, chosen(self.metrics_of_kind, self.metrics), resamples=resamples)
+        return measure(
+            outcomes,
+            chosen(self.metrics_of_kind, self.metrics),
+            groups=None if self.group is None else self.groups_of([row for row in rows if row.label is not None]),
+            resamples=resamples,
+        )
+
+    def groups_of(self, rows: Sequence[Row]) -> np.ndarray | None:
+        """A number for each row, the same within a group: int64 (R,); None where groups themselves are measured."""
+        numbers: dict[str, int] = {}
+        return np.array([numbers.setdefault(self.group_of(row), len(numbers)) for row in rows], np.int64)
 
     # records
 

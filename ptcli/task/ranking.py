@@ -48,6 +48,9 @@ class Ranking(TextKind):
         """The candidates of a query stay together."""
         return row.group if row.group is not None else row.texts[0]
 
+    def groups_of(self, rows: Sequence[Row]) -> None:
+        """Nothing: what is measured are queries, whose candidates are a group each."""
+
     def texts_of(self, record: Record) -> dict[str, Any]:
         """Query and candidate; the query is the group where no column says another."""
         found = super().texts_of(record)

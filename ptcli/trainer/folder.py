@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ _LOCK = ".lock"
 class RunFolder:
     """`runs/<name>/`, made and locked on entry (`with RunFolder(path) as run:`), unlocked on exit.
 
-    The lock belongs to the process: one that dies, however, leaves it free.
+    The lock belongs to the process: one that dies, however, leaves it free. A folder in which nothing was begun is
+    removed on exit.
     """
 
     def __init__(self, path: Path):
@@ -69,6 +71,10 @@ class RunFolder:
 
     def __exit__(self, *exception: object) -> None:
         if self._lock is not None:
+            with suppress(OSError):
+                if [path.name for path in self.path.iterdir()] == [_LOCK]:  # nothing was begun in it
+                    (self.path / _LOCK).unlink()
+                    self.path.rmdir()
             os.ftruncate(self._lock, 0)
             os.close(self._lock)  # which unlocks
             self._lock = None

@@ -9,8 +9,9 @@ import torch
 
 from ptcli.cli import main
 from ptcli.command.answer import Judge
+from ptcli.command.fine_tuned import load_fine_tuned
 from ptcli.trainer.weights import read_tensors
-from tests.command.reviews import finetune, pretrained, reviews, text
+from tests.command.reviews import SETTINGS, finetune, pretrained, reviews, text
 from tests.command.toy import run_folder, settings
 
 
@@ -62,6 +63,8 @@ def test_it_learns_and_leaves_a_run_folder(tuned):
         "model/tokenizer",
     ):
         assert (tuned / name).exists(), name
+    lines = [json.loads(line) for line in (tuned / "metrics.jsonl").read_text().splitlines()]
+    assert all(0 < line["train/fill"] <= 1 for line in lines if "train/loss" in line)
 
 
 def test_the_same_command_says_that_it_is_finished(tuned, base, rows, caplog):
@@ -168,15 +171,42 @@ def test_a_model_of_transformers_is_a_start_too(base, rows, tmp_path):
         (["checkpoint=null"], "checkpoint is missing: ptcli finetune checkpoint=RUN"),
         (["task.metrics=[accurcy]"], "'accurcy', which is no metric of this kind of task"),
         (["max_length=64"], "was trained on rows of at most 32 tokens"),
-        (["trainer.devices=2"], "fine-tuning takes one device"),
+        (["trainer.devices=3"], "batch.size=8 rows cannot be divided among 3 devices"),
+        (["trainer.devices=2", "trainer.strategy=fsdp", "task/adversarial=fgm"], "Use trainer.strategy=ddp, or task/"),
         (["task.path=/nowhere"], "/nowhere does not exist"),
         (["task/head=san"], "task/head=san pools the two texts of a row by itself"),
+        (["task.head.dropout=1"], "task.head.dropout=1 must lie in [0, 1)"),
+        (["task/adversarial=fgm", "task.adversarial.epsilon=0"], "task.adversarial.epsilon=0"),
+        (["task.r_drop=-1"], "task.r_drop=-1 must be above 0"),
+        (["task.mix_layers=9"], "task.mix_layers=9 must lie between 2 and 3"),
+        (["task.freeze_layers=3"], "task.freeze_layers=3 must lie between 0 and 2"),
+        (["task.reinitialise_layers=1", "task.freeze_layers=2"], "meet in a model of 2 layers"),
+        (["task.label_smoothing=1"], "task.label_smoothing=1 must lie in [0, 1)"),
+        (["task.class_weights=[1,2,3]"], "task.class_weights has 3 numbers, but the task has 2 labels"),
         (["mask=token"], "mask"),
     ],
 )
 def test_what_does_not_fit_is_refused(words, message, base, rows, tmp_path, capsys):
     assert finetune(base, rows, tmp_path, *words) == 2
     assert message in capsys.readouterr().err
+    assert not (tmp_path / "tuned").exists()  # it does not count as begun
+
+
+def test_a_fine_tuned_model_is_written_for_onnxruntime(tuned, tmp_path, capsys):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    assert main(["export", f"checkpoint={tuned}", "format=onnx", f"output={tmp_path}/onnx"]) == 0
+    assert "to logits of a row's labels, in the order of labels.json" in capsys.readouterr().out
+    assert json.loads((tmp_path / "onnx" / "labels.json").read_text()) == {"labels": ["bad", "good"]}
+    saved = load_fine_tuned(str(tuned))
+    texts = [text(2000 + number) for number in range(12)]
+    rows = [torch.from_numpy(saved.tokenizer.encode([each])[0][0].astype("int64")) for each in texts]
+    layout, session = saved.tokenizer.vocabulary, onnxruntime.InferenceSession(f"{tmp_path}/onnx/model.onnx")
+    for number, ids in enumerate(rows):
+        whole = torch.cat((torch.tensor([layout.cls_token_id]), ids, torch.tensor([layout.sep_token_id])))[None]
+        inputs = {"input_ids": whole, "attention_mask": torch.ones_like(whole), "token_type_ids": whole * 0}
+        (logits,) = session.run(None, {name: tensor.numpy() for name, tensor in inputs.items()})
+        assert int(logits[0].argmax()) == number % 2  # it answers as it was taught
 
 
 def test_a_fine_tuned_model_does_not_fill(tuned, capsys):
@@ -291,6 +321,46 @@ def test_a_pretraining_with_a_task_is_fine_tuned_in_its_own_folder(cache, rows, 
     assert summary(run / "classification")["step"] == 5
     assert main(["pretrain", *words[: -len(task)]]) == 0
     assert "is finished" in capsys.readouterr().err  # the task does not make another pretraining of it
+
+
+def test_what_a_task_puts_on_the_model_is_checked_before_pretraining(cache, rows, tmp_path, capsys):
+    words = ["task=classification", f"task.path={rows}", "task.mix_layers=9"]
+    assert main(["pretrain", *settings(tmp_path), *words]) == 2
+    assert "task.mix_layers=9 must lie between 2 and" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_several_seeds_end_with_their_mean_and_spread_and_answer_together(base, rows, tmp_path, capsys):
+    words = [f"checkpoint={base}", "task=classification", f"task.path={rows}", f"run.dir={tmp_path}", *SETTINGS]
+    assert main(["finetune", "-m", *words, "budget.epochs=1", "seed=1,2", "run.name='s${seed}'"]) == 0
+    values = [summary(tmp_path / f"s{seed}")["best"]["value"] for seed in (1, 2)]
+    told = capsys.readouterr().err
+    assert f"all jobs: mean {sum(values) / 2:.4f}, standard deviation" in told and "over 2 jobs" in told
+    models, output = f"checkpoint=[{tmp_path}/s1,{tmp_path}/s2]", f"output={tmp_path / 'out.jsonl'}"
+    assert main(["predict", models, f"input={rows / 'test.tsv'}", output]) == 0
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 12
+
+
+def test_the_threshold_of_no_answer_is_searched_and_kept(base, tmp_path, capsys):
+    path, _, _, _ = _span(tmp_path)
+    for name in ("train", "dev"):
+        content = json.loads((path / f"{name}.json").read_text())
+        for question in content["data"][0]["paragraphs"][::2]:
+            question["qas"][0]["answers"] = []
+        (path / f"{name}.json").write_text(json.dumps(content))
+    words = ["task.no_answer=true", "budget.epochs=1"]
+    assert finetune(base, path, tmp_path / "runs", *words, task="extractive_qa") == 0
+    run = tmp_path / "runs" / "tuned"
+    told = capsys.readouterr().out
+    threshold = json.loads((run / "model" / "labels.json").read_text())["settled"]["threshold"]
+    assert f"exact_match is best where no answer must lie more than {threshold:.4f} above the best span" in told
+    assert load_fine_tuned(str(run)).task.settled == {"threshold": threshold}
+    found = summary(run)["scores"]["validation"]["exact_match"][0]
+    assert found >= max(summary(run)["best"]["value"], 0.5) - 1e-9  # answering none is right half of the time
+    output = f"output={tmp_path / 'out.jsonl'}"
+    assert main(["predict", f"checkpoint={run}", f"input={path / 'dev.json'}", output]) == 0
+    answers = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [not answer["answer"] for answer in answers] == [a["no_answer_score"] > threshold for a in answers]
 
 
 @pytest.mark.parametrize("command", ["prepare", "view", "check"])

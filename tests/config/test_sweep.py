@@ -3,7 +3,7 @@ import time
 import pytest
 
 from ptcli.config.compose import composer
-from ptcli.config.outcomes import Outcome, forget, outcomes, report, shown
+from ptcli.config.outcomes import Outcome, forget, outcomes, report, shown, spread
 from ptcli.config.sweep import check_sweep, jobs_of, sweep_name
 from ptcli.errors import ConfigError
 
@@ -42,6 +42,29 @@ def test_the_same_job_twice_is_refused():
         check_sweep("pretrain", "pretrain", ["budget.steps=1,2"])
     named = check_sweep("pretrain", "pretrain", ["budget.steps=1,2", "run.name='run-${budget.steps}'"])
     assert len(named.jobs) == 2
+
+
+def test_jobs_of_other_tasks_are_no_twins(tmp_path):
+    """One pretraining, which the second job finds finished, and a fine-tuning of each task."""
+    (tmp_path / "train.tsv").write_text("text\tlabel\na\tb\n")
+    words = ["task=classification,regression", f"task.path={tmp_path}"]
+    assert len(check_sweep("pretrain", "pretrain", words).jobs) == 2
+    with pytest.raises(ConfigError, match="would use the folder of job 1"):
+        check_sweep("pretrain", "pretrain", [*words[1:], "task=regression", "finetune.epochs=1,2"])
+
+
+def test_values_are_told_by_what_differs_beside_the_seed():
+    found = [
+        Outcome(n, [f"rate={rate}", f"seed={seed}"], "done", value=rate + seed / 10)
+        for n, (rate, seed) in enumerate([(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)])
+    ]
+    assert spread(found) == [
+        "rate=1: mean 1.2000, standard deviation 0.1000, 1.1000 to 1.3000 over 3 jobs",
+        "rate=2: mean 2.1500, standard deviation 0.0707, 2.1000 to 2.2000 over 2 jobs",
+    ]
+    assert spread(found[:2])[0].startswith("all jobs: mean 1.1500, ")
+    assert spread(found[2:4]) == ["rate=1: 1.3000", "rate=2: 2.1000"]
+    assert spread(found[:1]) == spread([Outcome(0, [], "failed"), found[0]]) == []
 
 
 def test_two_hundred_jobs_pass_in_reasonable_time():

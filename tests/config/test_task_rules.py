@@ -37,6 +37,16 @@ def test_a_head_that_compares_takes_no_pooling_and_no_texts_apart():
     assert "Use task.apart=false" in rule(facts(SAN, PAIRS, values={"task": {"apart": True}}))
 
 
+def test_parts_of_weights_go_through_once():
+    rule = task_rules.parts_of_weights_go_through_once
+    sharded = {"trainer": {"strategy": "fsdp"}}
+    smart, none = part("task/adversarial", "smart"), part("task/adversarial", "none")
+    assert rule(facts(PAIRS, smart)) is None
+    assert rule(facts(PAIRS, none, values=sharded)) is None
+    assert "task/adversarial=smart sends each row" in rule(facts(PAIRS, smart, values=sharded))
+    assert "Use trainer.strategy=ddp, or task.r_drop=null" in rule(facts(values={**sharded, "task": {"r_drop": 1.0}}))
+
+
 def test_moved_embeddings_must_learn():
     rule = task_rules.moving_embeddings_need_a_gradient
     fgm, smart = (part("task/adversarial", name, follows_gradient=name == "fgm") for name in ("fgm", "smart"))

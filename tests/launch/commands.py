@@ -34,7 +34,9 @@ if attempt == "0" and rank == os.environ.get("FAULTY_RANK", "none"):
 
 
 class Commands:
-    """Commands in a folder of their own, with a text and a cache. `words` are those of a small run."""
+    """Commands in a folder of their own, with a text and a cache. `words` are those of a small run of `name`."""
+
+    name = "pretrain"
 
     def __init__(self, folder: Path):
         self.folder, self.runs = folder, folder / "runs"
@@ -68,7 +70,7 @@ class Commands:
     def start(self, command: list[str], *words: str, **environment: str) -> subprocess.Popen:
         """`command` is PTCLI or TORCHRUN and what follows; `words` replace those of the small run."""
         return subprocess.Popen(
-            [*command, "pretrain", *self.words, *words],
+            [*command, self.name, *self.words, *words],
             cwd=self.folder,
             env=self.environment | environment,
             stdout=subprocess.PIPE,

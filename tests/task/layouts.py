@@ -29,6 +29,7 @@ MNLI += "|sentence1|sentence2"
 FIVE = "label1|label2|label3|label4|label5|gold_label"
 XNLI = "language|gold_label|sentence1_binary_parse|sentence1|sentence2|promptID|label1"
 SPANS = {"span1_text": "小明", "span1_index": 0, "span2_text": "他", "span2_index": 3}
+MARK = {"span1_text": "Mark", "span1_index": 0, "span2_text": "he", "span2_index": 4}
 WHO = {"question": "谁先说？", "choice": ["男的", "女的"], "answer": "女的"}
 DIALOGUE = json.dumps([[["男：你好。", "女：你好。"], [WHO], "14-1"]], ensure_ascii=False)
 NAMES = {"name": {"叶老桂": [[2, 4]]}, "company": {"浙商": [[0, 1]]}}
@@ -129,6 +130,14 @@ LAYOUTS = {
             {"word": "run", "sentence1": "He ran.", "sentence2": "She runs.", "start1": 3, "label": True, "idx": 1},
         ),
         "val.jsonl": lines({"word": "run", "sentence1": "A run.", "sentence2": "I run.", "label": False, "idx": 0}),
+    },
+    "wsc_superglue": {
+        "train.jsonl": lines(
+            {"text": "Mark told Pete that he sang.", "target": MARK, "idx": 0, "label": True},
+            {"text": "Mark told Pete that he ran.", "target": MARK, "idx": 1, "label": False},
+        ),
+        "val.jsonl": lines({"text": "Mark saw that he ran.", "target": MARK, "idx": 0, "label": False}),
+        "test.jsonl": lines({"text": "Mark saw that he sang.", "target": MARK, "idx": 0}),
     },
     "squad": {
         "train-v1.1.json": squad(

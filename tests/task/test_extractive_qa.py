@@ -110,3 +110,65 @@ def test_questions_on_one_context_are_of_one_group():
 def test_settings_out_of_range_are_refused(key, tmp_path):
     with pytest.raises(ConfigError, match=rf"task\.{key}=0 must be at least 1"):
         ExtractiveQA(path=str(tmp_path), **{key: 0}).check()
+
+
+def settled(scores, answers, truths, **settings):
+    """A task that has chosen its threshold by questions whose best span is `answers` and whose scores are these."""
+    task = ExtractiveQA(no_answer=True, **settings)
+
+    def decode(outputs, encoded, rows, *, threshold=0.0):
+        return [
+            {"answer": "" if score is None or score > threshold else answer, "no_answer_score": score}
+            for answer, score in zip(answers, scores, strict=True)
+        ]
+
+    task._decode = decode  # type: ignore[method-assign]
+    rows = [
+        Row(index=i, texts=("who", "the cat sat"), label=tuple(Answer(text, 0) for text in texts), source=str(i))
+        for i, texts in enumerate(truths)
+    ]
+    lines = task.settle({}, None, rows)  # type: ignore[arg-type]
+    return task, lines, decode, rows
+
+
+def test_the_threshold_that_is_best_on_validation_rows_is_chosen():
+    """As SQuAD 2.0's script does it: checked against all thresholds that there are."""
+    generator = np.random.default_rng(3)
+    for _ in range(50):
+        scores = np.round(generator.normal(size=12), 1).tolist()
+        scores[0] = None  # a question without a token of context
+        answers = [("cat", "the cat sat", "sat")[n] for n in generator.integers(3, size=12)]
+        truths = [((), ("cat",), ("cat sat", "sat"))[n] for n in generator.integers(3, size=12)]
+        for metric in ("exact_match", "f1"):
+            task, lines, decode, rows = settled(scores, answers, truths, best_metric=metric)
+            found = task.settled["threshold"]
+            values = {
+                threshold: task.score(decode(None, None, rows, threshold=threshold), rows)[metric].value
+                for threshold in (found, -9, *scores[1:])
+            }
+            assert values[found] == pytest.approx(max(values.values()))
+            (told,) = [line for line in lines if "kept as" in line]
+            assert told.startswith(f"{metric} is best")
+            assert f"{values[found]:.4f}, at 0 " in told
+
+
+def test_a_threshold_that_is_typed_is_kept():
+    assert settled([1.0], ["cat"], [("cat",)], threshold=0.5)[:2][1] == []
+    with pytest.raises(ConfigError, match=r"task\.threshold=1\.0 decides between an answer and none"):
+        ExtractiveQA(threshold=1.0).check()
+    with pytest.raises(ConfigError, match="decides"):
+        ExtractiveQA(threshold=1.0, path="nowhere").check()
+
+
+def test_questions_of_a_group_are_drawn_together():
+    """Intervals: four passages of equal questions say no more than four questions."""
+    rows = [
+        Row(index=i, texts=("who", "the cat"), label=(Answer("cat", 4),), group=str(i % 4), source=str(i))
+        for i in range(40)
+    ]
+    answers = [{"answer": "cat" if i % 4 < 2 else ""} for i in range(40)]
+    together = ExtractiveQA(group="passage").score(answers, rows, resamples=300)["f1"]
+    apart = ExtractiveQA().score(answers, rows, resamples=300)["f1"]
+    assert together.value == apart.value == 0.5
+    assert (together.low, together.high) == (0.0, 1.0)
+    assert apart.low > 0.3 and apart.high < 0.7

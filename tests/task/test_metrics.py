@@ -6,7 +6,7 @@ import sklearn.metrics
 
 from ptcli.errors import ConfigError, DataError
 from ptcli.task.metrics import classification, multi_label, multiple_choice, ranking, regression
-from ptcli.task.metrics.score import chosen, measure
+from ptcli.task.metrics.score import Score, chosen, doubts, measure
 from tests.task.judged_rows import classes, rows_of
 
 LABELS = ("no", "yes")
@@ -284,3 +284,8 @@ def test_queries_without_a_relevant_candidate_are_said():
     assert "1 of 2 queries" in found.remark_on("reciprocal_rank")
     scores = measure(ranked([(0, 0.9)]), ranking.METRICS)
     assert scores["reciprocal_rank"].remark == "no query has a relevant candidate"
+
+
+def test_a_remark_on_several_metrics_is_told_once():
+    scores = {"f1": Score(0.0, remark="no entity"), "accuracy": Score(0.9), "recall": Score(0.0, remark="no entity")}
+    assert doubts(scores) == ["f1, recall: no entity"]

@@ -1,5 +1,6 @@
 """Answers are compared as the scripts of SQuAD 1.1, SQuAD 2.0 and CMRC 2018 do, by their published rules."""
 
+import numpy as np
 import pytest
 
 from ptcli.task.metrics import extractive_qa
@@ -12,6 +13,7 @@ from ptcli.task.metrics.answer_texts import (
     english_words,
 )
 from ptcli.task.metrics.score import measure
+from ptcli.task.metrics.threshold import best_threshold
 from tests.task.judged_rows import questions
 
 
@@ -126,6 +128,17 @@ def test_empty_answers_and_missing_kinds_of_questions_are_said():
     assert scores["unanswerable_accuracy"].value is None
     assert scores["unanswerable_accuracy"].remark == "every question has an answer"
     assert scores_of(["x"], None)["f1"].value is None
+
+
+def test_the_best_threshold_of_some_questions():
+    """A question is left without an answer where its score lies above; one with an infinite score always is."""
+    scores = np.array([3.0, -2.0, 0.5, np.inf])
+    assert best_threshold(scores, np.array([0.0, 1, 1, 1]), np.array([1.0, 0, 0, 0])) == (0.5, 0.75)
+    assert best_threshold(scores, np.zeros(4), np.ones(4)) == (-3.0, 1.0)  # nothing is answered
+    assert best_threshold(scores, np.ones(4), np.zeros(4)) == (3.0, 0.75)
+    equal = best_threshold(np.array([1.0, 1.0]), np.array([1.0, 0]), np.array([0.0, 1]))
+    assert equal == (0.0, 0.5)  # what has one score is answered together
+    assert best_threshold(np.full(2, np.inf), np.ones(2), np.zeros(2)) == (0.0, 0.0)
 
 
 def test_each_answer_is_compared_once():

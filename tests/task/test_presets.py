@@ -9,7 +9,7 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from ptcli.config import choices
-from tests.task.layouts import LAYOUTS, SPANS
+from tests.task.layouts import LAYOUTS, MARK, SPANS
 
 FOLDER = Path(__file__).parents[2] / "conf" / "task"
 PRESETS = [choice.name for choice in choices.choices("task") if not choice.is_part]
@@ -131,6 +131,8 @@ def test_single_presets(tmp_path, task_of):
     assert first("copa", "validation").label == 1
     assert first("wic").texts == ("bed: A bed.", "A river bed.")
     assert first("wsc").texts == ("他 小明", "小明说他累了")
+    assert first("wsc_superglue").texts == ("he Mark", "Mark told Pete that he sang.")
+    assert first("wsc_superglue").label == "true"
     assert first("csl").texts == ("雷达 信号", "本文研究雷达")
     assert first("c3").label == 1
     assert first("c3").texts == ("男：你好。\n女：你好。", "谁先说？")
@@ -161,6 +163,7 @@ NAMES = {
     "tnews": ["100", "101", "102"],
     "xnli": ["entailment", "neutral", "contradiction"],
     "wsc": ["true", "false"],
+    "wsc_superglue": ["False", "True"],
     "copa": ["choice1", "choice2"],
 }
 ON_THE_HUB = {
@@ -171,6 +174,7 @@ ON_THE_HUB = {
     "tnews": {"sentence": "故事"},
     "xnli": {"premise": "甲", "hypothesis": "乙"},
     "wsc": {"text": "小明说他累了", "target": SPANS},
+    "wsc_superglue": {"text": "Mark saw that he sang.", **MARK},
     "copa": {"premise": "It fell.", "choice1": "I let go.", "choice2": "I sang.", "question": "cause"},
 }
 
@@ -183,6 +187,7 @@ def test_the_hubs_numbers_become_the_same_labels(name, tmp_path, task_of):
     table.to_parquet(tmp_path / "test.parquet")
     first, second = task_of(name).read_file(tmp_path / "test.parquet")
     expected = {"cola": "1", "sst2": "1", "mnli": "neutral", "boolq": "true", "tnews": "101", "xnli": "neutral"}
+    expected["wsc_superglue"] = "true"
     assert first.label == expected.get(name, 1 if name == "copa" else "false")
     assert second.label is None
     assert first.id == "0" or name == "xnli"

@@ -44,8 +44,10 @@ SMALL = [f"model.{word}" for word in SMALL]
 SHARINGS = ("none", "all", "attention")
 
 
-def start(folder: Path, *tasks: str, ranks: int, stdout: bool = False) -> list[subprocess.Popen]:
-    """The ranks, at work."""
+def start(
+    folder: Path, *tasks: str, ranks: int, stdout: bool = False, module: str = "tests.trainer.rank_work"
+) -> list[subprocess.Popen]:
+    """The ranks, at work. `module`: that is started, where it is not this one."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -59,7 +61,7 @@ def start(folder: Path, *tasks: str, ranks: int, stdout: bool = False) -> list[s
     folder.mkdir(parents=True, exist_ok=True)
     return [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.trainer.rank_work", str(folder), *tasks],
+            [sys.executable, "-m", module, str(folder), *tasks],
             env=environment | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
             cwd=Path(__file__).parents[2],
             stdout=subprocess.PIPE if stdout else subprocess.DEVNULL,

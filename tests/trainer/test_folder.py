@@ -40,6 +40,15 @@ def test_two_in_one_process_are_kept_apart_too(tmp_path):
         pass
 
 
+def test_a_folder_in_which_nothing_was_begun_is_removed(tmp_path):
+    with RunFolder(tmp_path / "run"):
+        pass
+    assert not (tmp_path / "run").exists()
+    with RunFolder(tmp_path / "run") as run:
+        run.write_summary(status="running")
+    assert (tmp_path / "run" / ".lock").exists()
+
+
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"run\.dir"), RunFolder(tmp_path / "file/run"):

@@ -107,6 +107,15 @@ METRICS: dict[str, Metric] = {
 }
 
 
+COMPARED: dict[str, Compare] = {
+    "exact_match": english_exact,
+    "f1": english_f1,
+    "exact_match_zh": chinese_exact,
+    "f1_zh": chinese_f1,
+}
+"""The metrics that are means over all questions, by what compares two answers."""
+
+
 def _worded(texts: list[str]) -> tuple[str, ...]:
     return tuple(text for text in texts if english_words(text)) or tuple(texts)
 

@@ -46,6 +46,15 @@ class Score:
     remark: str = ""
 
 
+def doubts(scores: Mapping[str, Score]) -> list[str]:
+    """Each remark once, behind the names of the metrics that it is about."""
+    names: dict[str, list[str]] = {}
+    for name, score in scores.items():
+        if score.remark:
+            names.setdefault(score.remark, []).append(name)
+    return [f"{', '.join(about)}: {remark}" for remark, about in names.items()]
+
+
 def chosen(metrics: Mapping[str, Metric], names: Sequence[str]) -> dict[str, Metric]:
     """The metrics of these names in their order. Raises ConfigError where a name is none of this kind of task."""
     for name in names:
