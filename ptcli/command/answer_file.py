@@ -49,6 +49,8 @@ class AnswerFile:
             yield cls(sys.stdout, format)
             return
         path = Path(output).expanduser()
+        if path.is_dir():
+            raise ConfigError(f"output={output} is a folder. Name a file.")
         temporary = path.with_name(f".tmp-{path.name}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -82,6 +82,11 @@ def find_model(checkpoint: str) -> Path:
             f"checkpoint={checkpoint} is a model of transformers', which does not hold what this command needs of the "
             "text that it was trained on. Train it on: ptcli pretrain checkpoint=..., and give that run."
         )
+    if inside := sorted(str(folder.parent.parent) for folder in path.glob(f"*/model/{WEIGHTS}")):
+        raise ConfigError(
+            f"checkpoint={checkpoint} holds {len(inside)} runs, of which this command takes one: "
+            + ", ".join(f"checkpoint={each}" for each in inside[:5])
+        )
     raise ConfigError(f"checkpoint={checkpoint}: no run folder (no model/{WEIGHTS}), and none of transformers'.")
 
 

@@ -13,7 +13,7 @@ from ptcli.command.assemble import part
 from ptcli.command.fine_tuned import load_fine_tuned
 from ptcli.command.finetune import fine_tune
 from ptcli.command.mistakes import told_scores
-from ptcli.command.predict import ask_together, load_models, named
+from ptcli.command.predict import ask_together, fold_folder, load_models, named
 from ptcli.command.task_data import TaskData, read_task, without_fold
 from ptcli.config.context import Context
 from ptcli.task.split import folds
@@ -33,7 +33,8 @@ def run_folds(config: DictConfig, context: Context, path: Path, task: Any) -> fl
     for number in range(config.folds):
         data = without_fold(whole, part_of, number)
         log.info(f"fold {number + 1} of {config.folds}: trained without {sum(part_of == number):,} rows")
-        result = fine_tune(config, context, path / f"fold-{number + 1}", task, lambda data=data: data)
+        result = fine_tune(config, context, fold_folder(path, number + 1), task, lambda data=data: data)
+        write_whole(path / "summary.json", to_json({"status": "running", "folds": config.folds}))
         if isinstance(result, int):
             return result
     answers, judged = _out_of_fold(config, path, task, whole, part_of)
@@ -59,7 +60,7 @@ def _out_of_fold(
     told: list[Any] = [None] * len(whole.training)
     judged: list[Any] = [None] * len(whole.training)
     for number in range(config.folds):
-        saved = load_fine_tuned(str(path / f"fold-{number + 1}"), plugins=tuple(config.plugins))
+        saved = load_fine_tuned(str(fold_folder(path, number + 1)), plugins=tuple(config.plugins))
         trainer.place(saved.step)
         places = np.flatnonzero(part_of == number)
         rows = [whole.training[place] for place in places]
@@ -85,7 +86,8 @@ def _together(config: DictConfig, path: Path, task: Any, whole: TaskData) -> dic
     trainer: Trainer = part(config, "trainer")
     scores: dict[str, Any] = {}
     if whole.validation:
-        models = load_models(str(path), plugins=tuple(config.plugins))
+        places = [str(fold_folder(path, number + 1)) for number in range(config.folds)]
+        models = load_models(places, plugins=tuple(config.plugins))
         for model in models:
             trainer.place(model.step)
         for split, rows in whole.validation.items():

@@ -16,9 +16,10 @@ from ptcli.command.assemble import part
 from ptcli.command.fine_tuned import FineTuned, load_fine_tuned
 from ptcli.command.mistakes import told_scores
 from ptcli.config.context import Context
-from ptcli.errors import ConfigError
+from ptcli.errors import ConfigError, PtcliError
 from ptcli.task.rows import Row
 from ptcli.task.submission import Submission
+from ptcli.trainer.folder import RunFolder
 from ptcli.trainer.loop import Trainer
 
 log = logging.getLogger(__name__)
@@ -95,8 +96,21 @@ def load_models(checkpoint: Any, *, plugins: tuple[str, ...]) -> list[FineTuned]
 
 
 def _folds_in(place: str) -> list[str]:
-    found = sorted(Path(place).expanduser().glob("fold-*"), key=lambda path: int(path.name.removeprefix("fold-")))
-    return [str(path) for path in found] or [place]
+    path = Path(place).expanduser()
+    if not fold_folder(path, 1).is_dir():
+        return [place]
+    summary = RunFolder(path).summary()
+    if summary.get("status") != "finished":
+        raise ConfigError(
+            f"checkpoint={place}: not all of its folds are trained. Type its ptcli finetune command again, which goes "
+            f"on, or let one answer alone: checkpoint={fold_folder(path, 1)}"
+        )
+    return [str(fold_folder(path, number + 1)) for number in range(summary["folds"])]
+
+
+def fold_folder(path: Path, number: int) -> Path:
+    """The run folder of a fold, counted from 1, of the folds in `path`."""
+    return path / f"fold-{number}"
 
 
 def ask_together(
@@ -123,12 +137,23 @@ def ask_together(
 
 def read_rows(task: Any, path: str, *, chunk: int) -> Iterator[list[Row]]:
     """The rows of a file, so many at a time. The candidates of a query are ranked together: all rows at once then."""
-    rows = task.read_file(path)
+    rows = _read(task, path)
     if task.target == "rank":
         yield list(rows)
         return
     while some := list(islice(rows, chunk)):
         yield some
+
+
+def _read(task: Any, path: str) -> Iterator[Row]:
+    """The rows of a file. What is wrong with one is told by keys of the task, which only training takes."""
+    try:
+        yield from task.read_file(path)
+    except PtcliError as error:
+        told = str(error).replace(f"task.path={path}", f"input={path}")
+        if "task." in told:
+            told += f" (task. is for ptcli finetune: here lay out {path} as the rows that the model was trained on.)"
+        raise type(error)(told) from error
 
 
 def machine(config: DictConfig) -> Trainer:

@@ -4,8 +4,9 @@ import pytest
 import torch
 from transformers import BertForSequenceClassification, RobertaForSequenceClassification
 
-from ptcli.command.checkpoint import load_any
+from ptcli.command.checkpoint import find_model, load_any
 from ptcli.command.fine_tuned import load_base
+from ptcli.errors import ConfigError
 from ptcli.task.head.linear import LinearHead
 from ptcli.task.head.tanh import TanhHead
 from ptcli.task.initialise import initialise
@@ -92,3 +93,11 @@ def test_tanh_over_the_first_token_is_transformers_head_of_roberta(tmp_path):
     torch.testing.assert_close(
         step.objective.predict(step.model, batch)["logits"], theirs_of(theirs, flat), rtol=1e-4, atol=1e-5
     )
+
+
+def test_a_folder_of_several_runs_names_them(tmp_path):
+    for name in ("fold-2", "fold-1"):
+        (tmp_path / name / "model").mkdir(parents=True)
+        (tmp_path / name / "model" / "model.safetensors").touch()
+    with pytest.raises(ConfigError, match=r"holds 2 runs.*checkpoint=.*fold-1, checkpoint=.*fold-2$"):
+        find_model(str(tmp_path))

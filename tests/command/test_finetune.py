@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import shutil
 
 import pytest
 import torch
@@ -309,6 +310,14 @@ def test_folds_answer_every_row_once_by_a_model_that_has_not_seen_it(base, rows,
     output = f"output={tmp_path / 'out.jsonl'}"
     assert main(["predict", f"checkpoint={run}", f"input={rows / 'test.tsv'}", output]) == 0
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 12
+    together = (tmp_path / "out.jsonl").read_text()
+    (run / "fold-old").mkdir()  # what is no fold of this run does not answer with it
+    shutil.copytree(run / "fold-1", run / "fold-4")
+    assert main(["predict", f"checkpoint={run}", f"input={rows / 'test.tsv'}", output]) == 0
+    assert (tmp_path / "out.jsonl").read_text() == together
+    (run / "summary.json").unlink()
+    assert main(["predict", f"checkpoint={run}", f"input={rows / 'test.tsv'}", output]) == 2
+    assert "not all of its folds are trained" in capsys.readouterr().err
 
 
 def test_a_pretraining_with_a_task_is_fine_tuned_in_its_own_folder(cache, rows, tmp_path, capsys):

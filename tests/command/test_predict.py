@@ -247,3 +247,22 @@ def test_transformers_chooses_the_same(base, tmp_path, capsys):
     assert finetune(base, path, tmp_path / "runs", *words, "budget.epochs=null", "budget.steps=2", task=kind) == 0
     assert main(["export", f"checkpoint={tmp_path / 'runs' / 'tuned'}", f"output={tmp_path / 'hf'}"]) == 0
     assert "BertForMultipleChoice of transformers" in capsys.readouterr().out
+
+
+def test_answers_are_not_written_over_a_folder(tmp_path):
+    (tmp_path / "out.csv").mkdir()
+    with pytest.raises(ConfigError, match="is a folder"), AnswerFile.open(str(tmp_path / "out.csv"), "csv"):
+        pass
+
+
+def test_a_file_laid_out_otherwise_is_refused_without_advice_that_predict_does_not_take(tuned, tmp_path, capsys):
+    for name, content, told in (
+        ("bytes.tsv", b"text\tlabel\nbad \xff bytes\tgood\n", "lay out"),
+        ("short.tsv", b"text\tlabel\ngood\tgood\nshort\n", "lay out"),
+        ("empty.tsv", b"", "input="),
+    ):
+        (tmp_path / name).write_bytes(content)
+        words = [f"checkpoint={tuned}", f"input={tmp_path / name}", f"output={tmp_path / 'answers.csv'}"]
+        assert main(["predict", *words]) in (1, 2)
+        assert told in capsys.readouterr().err
+        assert not (tmp_path / "answers.csv").exists()
