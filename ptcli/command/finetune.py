@@ -11,13 +11,14 @@ from ptcli.batch.task_loader import TaskLoader
 from ptcli.command.answer import FEWER_RESAMPLES, Judge
 from ptcli.command.assemble import part
 from ptcli.command.earlier_run import begin, left_unless_begun
-from ptcli.command.fine_tuned import INITIALISING, Base, best_of, keep_settled, load_base, save_fine_tuned, task_step
+from ptcli.command.fine_tuned import INITIALISING, Base, keep_settled, load_base, save_fine_tuned, task_step
+from ptcli.command.fit_best import fit_best
 from ptcli.command.joint import learned_of
 from ptcli.command.mistakes import figures_of, told_scores, write_errors, write_page
 from ptcli.command.task_checks import check_fine_tuning, shape_of
 from ptcli.command.task_data import TaskData, TaskTokens, encode_task, read_task, without_fold
 from ptcli.config.context import Context
-from ptcli.config.identity import fingerprint, resolve
+from ptcli.config.identity import resolve
 from ptcli.launch.environment import is_one_of_several
 from ptcli.logger.console import Console
 from ptcli.logger.jsonl import Jsonl
@@ -28,7 +29,6 @@ from ptcli.task.metrics.score import LOWER_IS_BETTER
 from ptcli.task.multi import Multi
 from ptcli.task.split import folds
 from ptcli.trainer.budget import Budget
-from ptcli.trainer.feed import Phase
 from ptcli.trainer.folder import RunFolder
 from ptcli.trainer.loop import Trainer
 from ptcli.trainer.ranks import current
@@ -182,7 +182,7 @@ def _train(
     base, tokens, step = start.base, start.tokens, start.step
     trainer.place(step)
     strategy = trainer.distribute(step, layers=step.model.layers())
-    optimizer, schedule = part(config, "optimizer", module=strategy.trained), part(config, "schedule")
+    optimizer = part(config, "optimizer", module=strategy.trained)
     loader = TaskLoader(
         tokens.training,
         vocabulary=base.tokenizer.vocabulary,
@@ -218,56 +218,28 @@ def _train(
     ):
         logger.say(line)
 
-    best_metric, lower = f"eval/{task.best_metric}", task.best_metric in LOWER_IS_BETTER
-
     def save(metrics: dict[str, float]) -> None:
         save_fine_tuned(folder.model, step, config=config, base=base, task=task, labels=data.labels, best=metrics)
 
-    def evaluate() -> dict[str, float]:
-        """Called with the weights that are judged in place: those that are best are kept as they are now."""
-        metrics, before = judge(step), best_of(folder.model).get(best_metric)
-        value = metrics.get(best_metric)
-        if value is not None and (before is None or (value < before if lower else value > before)):
-            save(metrics)
-        return metrics
-
-    def export() -> None:
-        if best_of(folder.model).get(best_metric) is None:
-            logger.say(f"no evaluation gave {task.best_metric}: the weights are those of the last step")
-            save({})
-
-    trainer.fit(
+    fit_best(
+        config,
+        context,
+        folder,
+        logger,
+        trainer,
+        budget,
         step=step,
         optimizer=optimizer,
-        schedule=schedule,
-        loader=[Phase(lambda: loader, operations=3 * step.model.flops_per_token(config.max_length))],
-        budget=budget,
-        run=folder,
-        logger=logger,
-        seed=config.seed,
-        evaluate=evaluate,
-        export=export,
-        best_metric=best_metric,
-        higher_is_better=not lower,
-        log_every=config.log.every,
-        log_norms=config.log.norms,
-        eval_every=every(config, budget),
-        save_every=every(config, budget),
-        keep=config.save.keep,
-        identity={"configuration": fingerprint(config), "rows": tokens.hash},
-        resume_command=context.command_line,
         strategy=strategy,
+        loader=loader,
+        measure=lambda: judge(step),
+        save=save,
+        best_metric=f"eval/{task.best_metric}",
+        told=task.best_metric,
+        lower=task.best_metric in LOWER_IS_BETTER,
+        identity={"rows": tokens.hash},
     )
     return judge
-
-
-def every(config: DictConfig, budget: Budget) -> float:
-    """How often to evaluate: as set, else after each epoch, or at each tenth of a budget of another kind."""
-    if config.eval.every is not None:
-        return config.eval.every
-    if budget.unit != "epochs":
-        return 0.1
-    return 1 / budget.amount if budget.amount > 1 else 0
 
 
 def _tell(folder: RunFolder, logger: Logger, judge: Judge, step: Any, task: Any) -> float | None:

@@ -13,13 +13,13 @@ from ptcli.batch.joint_loader import JointLoader
 from ptcli.batch.task_loader import TaskLoader
 from ptcli.command.answer import Judge
 from ptcli.command.assemble import part
-from ptcli.command.fine_tuned import best_of, load_base
-from ptcli.command.finetune import every, fine_tune, fit_task, measure_best
+from ptcli.command.fine_tuned import load_base
+from ptcli.command.finetune import fine_tune, fit_task, measure_best
+from ptcli.command.fit_best import fit_best
 from ptcli.command.going_on import GoingOn, check_has_text, going_on
 from ptcli.command.joint import alone, joint_step, keep_all_settled, member_step, save_joint, write_members
 from ptcli.command.task_data import TaskData, encode_task, read_task
 from ptcli.config.context import Context
-from ptcli.config.identity import fingerprint
 from ptcli.config.several_tasks import choices_of_member, told_of
 from ptcli.errors import ConfigError
 from ptcli.logger.logger import Logger
@@ -28,7 +28,6 @@ from ptcli.task.initialise import check_length, initialise
 from ptcli.task.joint_objective import JointObjective
 from ptcli.task.multi import Multi
 from ptcli.trainer.budget import Budget
-from ptcli.trainer.feed import Phase
 from ptcli.trainer.folder import RunFolder
 from ptcli.trainer.loop import Trainer
 from ptcli.trainer.seeds import seed_everything
@@ -136,7 +135,7 @@ def _fit(
     whole: Any = step if further is None else _with(step, further)
     trainer.place(whole)
     strategy = trainer.distribute(whole, layers=step.model.layers())
-    optimizer, schedule = part(config, "optimizer", module=strategy.trained), part(config, "schedule")
+    optimizer = part(config, "optimizer", module=strategy.trained)
     loaders: dict[str, Any] = {
         name: TaskLoader(
             tokens[name].training,
@@ -181,49 +180,31 @@ def _fit(
     def save(metrics: dict[str, float]) -> None:
         save_joint(folder.model, step, config=config, base=base, task=task, labels=labels, best=metrics)
 
-    def evaluate() -> dict[str, float]:
-        """Called with the weights that are judged in place: those that are best are kept as they are now."""
+    def measure() -> dict[str, float]:
         metrics = _measured(task, judges, step)
         if further is not None and further.evaluation is not None:
             metrics |= further.evaluation(
                 step.model, further.objective, device=trainer.device, autocast=trainer.autocast
             )
-        value, before = metrics.get(BEST), best_of(folder.model).get(BEST)
-        if value is not None and (before is None or value > before):
-            save(metrics)
         return metrics
 
-    def export() -> None:
-        if best_of(folder.model).get(BEST) is None:
-            logger.say("no evaluation gave a metric of every task: the weights are those of the last step")
-            save({})
-
-    identity = hashlib.blake2b("".join(each.hash for each in tokens.values()).encode(), digest_size=8).hexdigest()
-    trainer.fit(
+    rows = hashlib.blake2b("".join(each.hash for each in tokens.values()).encode(), digest_size=8).hexdigest()
+    fit_best(
+        config,
+        context,
+        folder,
+        logger,
+        trainer,
+        budget,
         step=whole,
         optimizer=optimizer,
-        schedule=schedule,
-        loader=[Phase(lambda: loader, operations=3 * step.model.flops_per_token(config.max_length))],
-        budget=budget,
-        run=folder,
-        logger=logger,
-        seed=config.seed,
-        evaluate=evaluate,
-        export=export,
-        best_metric=BEST,
-        higher_is_better=True,
-        log_every=config.log.every,
-        log_norms=config.log.norms,
-        eval_every=every(config, budget),
-        save_every=every(config, budget),
-        keep=config.save.keep,
-        identity={
-            "configuration": fingerprint(config),
-            "rows": identity,
-            **({} if further is None else {"corpus": further.text}),
-        },
-        resume_command=context.command_line,
         strategy=strategy,
+        loader=loader,
+        measure=measure,
+        save=save,
+        best_metric=BEST,
+        told="a metric of every task",
+        identity={"rows": rows, **({} if further is None else {"corpus": further.text})},
     )
     load_weights(step, folder.model)
     trainer.place(step)
