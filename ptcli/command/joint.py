@@ -74,11 +74,12 @@ def load_joint(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> FineTuned:
     tokenizer = Tokenizer.load(folder / "tokenizer")
     task = part(config, "task")
     model = part(config, "model", vocab_size=tokenizer.vocabulary.size)
-    step: Any = joint_step(task, model, labels=_labels_in(folder))
+    content = _content(folder)
+    step: Any = joint_step(task, model, labels={name: each["labels"] for name, each in content.items()})
     load_weights(step, folder)
     step.eval()
-    for name, content in _content(folder).items():
-        task.members[name].settled = {key: float(value) for key, value in content.get("settled", {}).items()}
+    for name, each in content.items():
+        task.members[name].settled = {key: float(value) for key, value in each.get("settled", {}).items()}
     return FineTuned(folder, config, tokenizer, task, (), step, remarks)
 
 
@@ -100,7 +101,7 @@ def alone(config: DictConfig, name: str) -> DictConfig:
 def write_members(path: Path, base: Base) -> None:
     """Write a model of its own for each task of the joint run in `path`, `path`/<name>/model. `base`: read from it."""
     joint: FineTuned = base.source
-    labels, best = _labels_in(joint.folder), best_of(joint.folder)
+    content, best = _content(joint.folder), best_of(joint.folder)
     for name, member in joint.task.members.items():
         prefix = f"eval/{name}/"
         save_fine_tuned(
@@ -109,7 +110,7 @@ def write_members(path: Path, base: Base) -> None:
             config=alone(joint.config, name),
             base=base,
             task=member,
-            labels=labels[name],
+            labels=content[name]["labels"],
             best={f"eval/{key.removeprefix(prefix)}": value for key, value in best.items() if key.startswith(prefix)},
         )
         keep_settled(path / name / "model", member)
@@ -121,10 +122,6 @@ def keep_all_settled(folder: Path, task: Multi) -> None:
     for name, member in task.members.items():
         content["members"][name]["settled"] = member.settled
     write_whole(folder / LABELS, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
-
-
-def _labels_in(folder: Path) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(content["labels"]) for name, content in _content(folder).items()}
 
 
 def _content(folder: Path) -> dict[str, Any]:

@@ -71,9 +71,8 @@ def check_sweep(
 def _refuse_twin(number: int, jobs: list[list[str]], composed: Composed, seen: dict[str, int], root: str) -> None:
     if root in ("pretrain", "finetune"):
         place = Path(composed.config.run.dir) / run_name(composed.config, composed.choices)
-        if (
-            root == "pretrain" and OmegaConf.select(composed.config, "task") is not None
-        ):  # each is fine-tuned in a folder of its own there
+        if root == "pretrain" and OmegaConf.select(composed.config, "task") is not None:
+            # each task is fine-tuned in a folder of its own there
             place /= plain(name_of_task(composed.choices))
         key = str(place)
     else:

@@ -180,10 +180,15 @@ class ExtractiveQA(Kind):
         found = self.settled.get("threshold", 0.0) if self.threshold is None else self.threshold
         return self._decode(outputs, encoded, rows, threshold=found)
 
+    @property
+    def is_to_settle(self) -> bool:
+        """Whether the threshold is left to validation rows."""
+        return self.no_answer and self.threshold is None
+
     def settle(self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row]) -> list[str]:
         """Choose the threshold, where it may be none: as is best on these rows for the metric that judges."""
         self.settled = {}
-        if not self.no_answer or self.threshold is not None or all(row.label is None for row in rows):
+        if not self.is_to_settle or all(row.label is None for row in rows):
             return []
         answers = self._decode(outputs, encoded, rows, threshold=np.inf)
         given, none = metrics.outcomes_of(answers, rows), metrics.outcomes_of([{"answer": ""}] * len(rows), rows)

@@ -188,6 +188,11 @@ class Kind(ABC):
     ) -> list[dict[str, Any]]:
         """A prediction for each row, of what the objective predicts for the examples."""
 
+    @property
+    def is_to_settle(self) -> bool:
+        """Whether `settle` has something to choose: it costs the answers to all validation rows."""
+        return False
+
     def settle(self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row]) -> list[str]:
         """Choose, by the validation rows, what is left to them (`settled`); what it is, a line each."""
         return []

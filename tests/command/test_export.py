@@ -14,14 +14,6 @@ TEXTS = ["The cat saw a [MASK] near the old house.", "A dog [MASK]."]
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    patch = pytest.MonkeyPatch()
-    patch.setenv("PTCLI_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-    yield
-    patch.undo()
-
-
-@pytest.fixture(scope="module")
 def exported(cache, tmp_path_factory):
     """Train, export, and give the run and the exported folder; once for each set of words."""
     made = {}

@@ -12,33 +12,8 @@ from ptcli.cli import main
 from ptcli.command.answer import Judge
 from ptcli.command.fine_tuned import load_fine_tuned
 from ptcli.trainer.weights import read_tensors
-from tests.command.reviews import SETTINGS, finetune, pretrained, reviews, text
+from tests.command.reviews import SETTINGS, finetune, text
 from tests.command.toy import run_folder, settings
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    patch = pytest.MonkeyPatch()
-    patch.setenv("PTCLI_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-    yield
-    patch.undo()
-
-
-@pytest.fixture(scope="module")
-def base(cache, tmp_path_factory):
-    return pretrained(tmp_path_factory.mktemp("pretrained"))
-
-
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory):
-    return reviews(tmp_path_factory.mktemp("rows"))
-
-
-@pytest.fixture(scope="module")
-def tuned(base, rows, tmp_path_factory):
-    runs = tmp_path_factory.mktemp("runs")
-    assert finetune(base, rows, runs) == 0
-    return runs / "tuned"
 
 
 def summary(run):

@@ -11,22 +11,8 @@ from ptcli.cli import main
 from ptcli.command.fine_tuned import load_fine_tuned
 from ptcli.task.classification import Classification
 from ptcli.trainer.weights import read_tensors
-from tests.command.reviews import pretrained
 from tests.command.several import NAMES, finetune, rows
 from tests.command.toy import run_folder, settings
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    patch = pytest.MonkeyPatch()
-    patch.setenv("PTCLI_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-    yield
-    patch.undo()
-
-
-@pytest.fixture(scope="module")
-def base(cache, tmp_path_factory):
-    return pretrained(tmp_path_factory.mktemp("pretrained"))
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +157,7 @@ def test_what_a_task_settles_by_its_validation_rows_goes_with_its_model(base, da
         self.settled = {"threshold": float(len(rows))}
         return ["threshold"]
 
+    monkeypatch.setattr(Classification, "is_to_settle", True)
     monkeypatch.setattr(Classification, "settle", settle)
     words = ["budget.epochs=null", "budget.steps=2"]
     for _ in range(2):  # once more: finished, and the same

@@ -10,32 +10,7 @@ import torch
 from ptcli.cli import main
 from ptcli.command.answer_file import AnswerFile, format_of
 from ptcli.errors import ConfigError
-from tests.command.reviews import finetune, pretrained, reviews, text
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    patch = pytest.MonkeyPatch()
-    patch.setenv("PTCLI_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-    yield
-    patch.undo()
-
-
-@pytest.fixture(scope="module")
-def base(cache, tmp_path_factory):
-    return pretrained(tmp_path_factory.mktemp("pretrained"))
-
-
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory):
-    return reviews(tmp_path_factory.mktemp("rows"))
-
-
-@pytest.fixture(scope="module")
-def tuned(base, rows, tmp_path_factory):
-    runs = tmp_path_factory.mktemp("runs")
-    assert finetune(base, rows, runs) == 0
-    return runs / "tuned"
+from tests.command.reviews import finetune, pretrained, text
 
 
 @pytest.fixture(scope="module")
