@@ -48,10 +48,10 @@ bench: $(STAMP)  ## training speed beside a peer: make bench TEXT=folder PEER=sc
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/train.py --text "$(TEXT)" --peer "$(PEER)" $(BENCH)
 
 docs: $(STAMP)  ## regenerate the tables in README.md and docs/
-	$(BIN)/python -m ptcli.config.tables README.md
-	$(BIN)/python -m ptcli.config.combinations
-	$(BIN)/python -m ptcli.command.models docs/models.md
-	$(BIN)/python -m ptcli.config.recipes docs/recipes.md
+	PYTHONPATH=docs $(BIN)/python -m writers.tables README.md
+	PYTHONPATH=docs $(BIN)/python -m writers.combinations
+	PYTHONPATH=docs $(BIN)/python -m writers.models docs/models.md
+	PYTHONPATH=docs $(BIN)/python -m writers.recipes docs/recipes.md
 
 clean:  ## remove what make and the tests made (never runs/)
 	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis

@@ -315,7 +315,7 @@ def run_own(asked):
 
 def flops_per_token(words, vocab_size):
     """Forward and backward: matrix products of the layers, and of the head at the positions that are scored."""
-    from ptcli.command.assemble import check_parts
+    from ptcli.assembly.model import check_parts
     from ptcli.config.compose import compose
 
     config = compose("pretrain", words).config
@@ -329,7 +329,9 @@ def packed_is_padded(words):
     """The largest difference between a scored position's loss in a packed row, and alone in a padded one; fp32."""
     import torch
 
-    from ptcli.command.assemble import make_data, make_model, prepare_text, training_loader
+    from ptcli.assembly.data import make_data, training_loader
+    from ptcli.assembly.model import make_model
+    from ptcli.assembly.text import prepare_text
     from ptcli.config.compose import compose
 
     config = compose("pretrain", words).config

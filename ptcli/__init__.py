@@ -15,9 +15,9 @@ def load(checkpoint: str) -> "tuple[PlainModel, TextTokenizer]":
     `model(**tokenizer(texts))` gives logits, `model.hidden_states(**tokenizer(texts))` what the encoder gives; both in
     evaluation mode, on the CPU. Raises ptcli.errors.PtcliError where there is no such model.
     """
-    from ptcli.command.checkpoint import load_any
     from ptcli.interop.module import PlainModel
     from ptcli.interop.text import TextTokenizer
+    from ptcli.run.load import load_any
 
     saved = load_any(str(checkpoint))
     model = PlainModel(saved.step.model, saved.step.objective).eval()

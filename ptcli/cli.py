@@ -158,7 +158,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _main(words: list[str]) -> int:
     if "-sc" in words[:1] or "--shell-completion" in words[:1]:
-        from ptcli.config.completion import complete
+        from ptcli.command_line.completion import complete
 
         return complete(words[1:], commands={command.name: command.root for command in COMMANDS})
     if not words:
@@ -176,12 +176,12 @@ def _main(words: list[str]) -> int:
         return _without_configuration(command, rest)
     if command.name == "prepare":  # it multiplies no matrices; of a process of one thread others can be forked
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from ptcli.config.run import run
+    from ptcli.launch.run import run
 
     overrides, positional = _positional(command, rest)
     trains = command.root in ("pretrain", "prepare", "check", "view")  # what is trained, or looked at before it is
     if trains and any(word.startswith("checkpoint=") for word in overrides):
-        from ptcli.command.start import implied
+        from ptcli.run.initial_weights import implied
 
         overrides = [*implied(overrides), *overrides]
     from ptcli.launch.environment import is_one_of_several
@@ -199,7 +199,7 @@ def _find(name: str) -> Command:
     for command in COMMANDS:
         if command.name == name:
             return command
-    from ptcli.config.suggest import did_you_mean
+    from ptcli.command_line.suggest import did_you_mean
 
     names = [command.name for command in COMMANDS]
     if "=" in name or name.startswith("-"):
@@ -240,7 +240,7 @@ def _help(names: list[str]) -> int:
         print(_overview())
         return 0
     command = _find(names[0])
-    from ptcli.config.help import command_help
+    from ptcli.command_line.help import command_help
 
     print(command_help(command.name, command.line, root=command.root, words=command.words, examples=command.examples))
     return 0

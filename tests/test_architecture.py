@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -26,45 +27,36 @@ CONF = PACKAGE.parent / "conf"
 
 WORDS_SIDE = ("corpus", "words", "tokenizer", "store", "pair", "packing", "mask", "noise")
 MOST_LINES = 400
+MOST_PARAMETERS = 8
+FEW_PARAMETERS = ("command", "assembly", "run", "finetuning", "export", "launch", "trainer")
 
-# room -> rooms whose modules it may import; files at the top of the package may be imported by all (but not cli)
-MAY_IMPORT = {
-    "corpus": set(),
-    "words": {"corpus"},
-    "tokenizer": {"words", "corpus"},
-    "store": {"corpus", "words", "tokenizer"},
-    "pair": {"store"},
-    "packing": {"store", "pair"},
-    "mask": set(),
-    "noise": set(),
-    "batch": {"packing", "mask", "noise", "store"},
-    "model": set(),
-    "objective": {"model"},
-    "auxiliary": {"model"},
-    "optimizer": set(),
-    "schedule": set(),
-    "trainer": {"logger"},
-    "logger": set(),
-    "evaluation": {"batch", "mask"},
-    "task": {"model", "objective", "corpus", "tokenizer", "packing", "batch"},
-    "interop": {"model", "tokenizer"},
-    "report": set(),
-    "config": set(),
-    "launch": {"command", "config", "trainer"},
-}
-# the contracts between rooms: data without behaviour, which any room may name
-CONTRACTS = {
-    "ptcli.batch.contract",
-    "ptcli.tokenizer.vocabulary",
-    "ptcli.store.documents",
-    "ptcli.packing.index",
-    "ptcli.mask.examples",
-    "ptcli.corpus.document",
-    "ptcli.objective.loss",
-    "ptcli.task.encoded",
-}
+
+def table_of(page: str) -> dict[str, set[str] | None]:
+    """The rooms that each room may import, by ARCHITECTURE.md's table; None: any."""
+    found: dict[str, set[str] | None] = {}
+    for names, _, allowed in re.findall(r"^\| (`[^|]*/`) \|([^|]*)\|([^|]*)\|$", page, re.MULTILINE):
+        for room in re.findall(r"`(\w+)/`", names):
+            found[room] = set(re.findall(r"\w+", allowed))
+    below = set(found) - {"command"}
+    for room, allowed in found.items():
+        assert allowed is not None
+        if "everything" in allowed:
+            found[room] = below if "below" in allowed else None
+    return found
+
+
+def contracts_of(page: str) -> set[str]:
+    """The modules that ARCHITECTURE.md calls contracts: data without behaviour, which any room may name."""
+    listed = re.search(r"the contracts, data without behaviour:(.*?)\. No circle", page, re.DOTALL)
+    assert listed is not None
+    return {f"ptcli.{name}" for name in re.findall(r"`([\w.]+)`", listed[1])}
+
+
+PAGE = (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+MAY_IMPORT = table_of(PAGE)
+CONTRACTS = contracts_of(PAGE)
 # who may see a DictConfig
-ASSEMBLERS = ("command", "config", "launch")
+ASSEMBLERS = ("command", "config", "command_line", "assembly", "run", "finetuning", "export", "launch")
 
 
 def modules(package: Path) -> Iterator[tuple[str, Path, ast.Module]]:
@@ -87,7 +79,8 @@ def imports(tree: ast.Module) -> Iterator[str]:
 def rooms_import_only_what_they_may(package: Path) -> list[str]:
     found = []
     for room, path, tree in modules(package):
-        if room in ("", "command") or room not in MAY_IMPORT:
+        allowed = MAY_IMPORT.get(room)
+        if allowed is None:
             continue
         for name in imports(tree):
             parts = name.split(".")
@@ -95,14 +88,14 @@ def rooms_import_only_what_they_may(package: Path) -> list[str]:
                 continue
             other = parts[1]
             is_contract = name in CONTRACTS or ".".join(parts[:3]) in CONTRACTS
-            if len(parts) >= 3 and other != room and other not in MAY_IMPORT[room] and not is_contract:
+            if len(parts) >= 3 and other != room and other not in allowed and not is_contract:
                 found.append(f"{path.relative_to(package)} imports {name}")
     return found
 
 
 def every_room_is_in_the_table(package: Path) -> list[str]:
     rooms = {path.name for path in package.iterdir() if path.is_dir() and list(path.glob("*.py"))}
-    return sorted(rooms - set(MAY_IMPORT) - {"command", "conf"})
+    return sorted(rooms - set(MAY_IMPORT) - {"conf"})
 
 
 def words_side_never_names_torch(package: Path) -> list[str]:
@@ -132,6 +125,46 @@ def only_assemblers_see_a_configuration(package: Path) -> list[str]:
         for name in imports(tree)
         if name.split(".")[0] in ("omegaconf", "hydra")
     ]
+
+
+def no_circle_of_files(package: Path) -> list[str]:
+    """Files that import each other, anywhere in their text but for types alone."""
+    names = {
+        path: ".".join(("ptcli", *path.relative_to(package).with_suffix("").parts)) for path in package.rglob("*.py")
+    }
+    names = {path: name.removesuffix(".__init__") for path, name in names.items()}
+    known = set(names.values())
+    graph = {
+        name: {
+            found for found in imports(_without_types(ast.parse(path.read_text("utf-8")))) if found in known - {name}
+        }
+        for path, name in names.items()
+    }
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return [" -> ".join(error.args[1])]
+    return []
+
+
+def _without_types(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = [ast.Pass()]
+    return tree
+
+
+def functions_take_few_parameters(package: Path) -> list[str]:
+    """What belongs together travels as one record. A part's constructor takes the keys of its YAML."""
+    found = []
+    for room, path, tree in modules(package):
+        for node in ast.walk(tree) if room in FEW_PARAMETERS else ():
+            if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+                taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                number = len([one for one in taken if one.arg not in ("self", "cls")])
+                if number > MOST_PARAMETERS:
+                    found.append(f"{path.relative_to(package)}: {node.name} takes {number} parameters")
+    return found
 
 
 def files_stay_short(package: Path) -> list[str]:
@@ -203,6 +236,8 @@ RULES = (
     every_room_is_in_the_table,
     words_side_never_names_torch,
     nobody_imports_cli,
+    no_circle_of_files,
+    functions_take_few_parameters,
     only_assemblers_see_a_configuration,
     files_stay_short,
     no_drawers_for_odds_and_ends,
@@ -243,6 +278,11 @@ BROKEN = {
     words_side_never_names_torch: {"packing/bad.py": "def f():\n    import torch.nn\n"},
     nobody_imports_cli: {"command/bad.py": "from ptcli.cli import COMMANDS\n"},
     only_assemblers_see_a_configuration: {"mask/bad.py": "from omegaconf import DictConfig\n"},
+    no_circle_of_files: {
+        "mask/one.py": "from ptcli.mask.other import x\n",
+        "mask/other.py": "def f():\n    from ptcli.mask import one\n",
+    },
+    functions_take_few_parameters: {"trainer/bad.py": "def f(a, b, c, d, *, e, f, g, h, i): ...\n"},
     files_stay_short: {"mask/bad.py": "x = 1\n" * (MOST_LINES + 1)},
     no_drawers_for_odds_and_ends: {"mask/utils.py": ""},
 }

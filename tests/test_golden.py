@@ -57,7 +57,8 @@ def test_every_set_up_is_written_down_and_differs():
 
 def hashes(overrides: list[str], folder: Path) -> list[str]:
     """Hashes of the first batches that a command line with these overrides trains on; files are made in `folder`."""
-    from ptcli.command.assemble import make_data, prepare_text, training_loader
+    from ptcli.assembly.data import make_data, training_loader
+    from ptcli.assembly.text import prepare_text
     from ptcli.config.compose import compose
     from ptcli.trainer.loop import Trainer
 

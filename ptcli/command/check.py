@@ -11,18 +11,20 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
 
+from ptcli.assembly.data import row_facts
+from ptcli.assembly.model import check_parts, make_model
+from ptcli.assembly.parts import part
+from ptcli.assembly.text import preparation, read_corpus
 from ptcli.cache import cache_folder
-from ptcli.command.assemble import check_parts, make_model, part, preparation, read_corpus
-from ptcli.command.earlier_run import refuse_another
-from ptcli.command.prepare import row_facts
 from ptcli.config.context import Context
 from ptcli.config.phases import configuration_of, phases_of
 from ptcli.errors import ConfigError
+from ptcli.run.begin import refuse_another
+from ptcli.run.folder import RunFolder
 from ptcli.store.prepare import find
 from ptcli.trainer.budget import Budget
 from ptcli.trainer.environment import environment
 from ptcli.trainer.estimate import Fixed, Measured, fixed_bytes, measure, memory_of
-from ptcli.trainer.folder import RunFolder
 
 _MEBIBYTE, _GIBIBYTE = 2**20, 2**30
 _CPU_TOKENS = 1024  # that are measured at once on a CPU, about; a GPU takes a whole micro-batch

@@ -9,13 +9,17 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
 
-from ptcli.command.assemble import make_data, make_evaluation, part, prepare_text
-from ptcli.command.checkpoint import is_fine_tuned, load
+from ptcli.assembly.data import make_data
+from ptcli.assembly.evaluation import make_evaluation
+from ptcli.assembly.parts import part
+from ptcli.assembly.text import prepare_text
 from ptcli.config.context import Context
 from ptcli.errors import ConfigError
 from ptcli.evaluation.held_out import Measured, metrics_of, ratio
 from ptcli.evaluation.intervals import interval
 from ptcli.evaluation.scored import groups
+from ptcli.run.find import is_fine_tuned
+from ptcli.run.load import load
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +42,7 @@ _MEANINGS = {
 def run(config: DictConfig, context: Context) -> float | None:
     """Print the evaluation as two tables, all of it and by kind of position; its fixed-mask loss."""
     if is_fine_tuned(config.checkpoint):
-        from ptcli.command import evaluate_task
+        from ptcli.finetuning import evaluate as evaluate_task
 
         return evaluate_task.run(config, context)
     _refuse_task_keys(context)

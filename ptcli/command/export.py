@@ -7,16 +7,17 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from ptcli.command.checkpoint import Model, is_fine_tuned, load_any
-from ptcli.command.model_card import write_card
-from ptcli.command.target import find_target
 from ptcli.config.bind import plain_values
 from ptcli.config.context import Context
 from ptcli.config.identity import dump
 from ptcli.config.phases import longest_row
-from ptcli.errors import CheckpointError, ConfigError
-from ptcli.interop.family import LARGEST_ERROR
-from ptcli.trainer.files import whole_folder
+from ptcli.errors import ConfigError
+from ptcli.export.card import write_card
+from ptcli.export.target import find_target
+from ptcli.files import whole_folder
+from ptcli.interop.check import check_error
+from ptcli.run.find import is_fine_tuned
+from ptcli.run.load import Model, load_any
 from ptcli.trainer.weights import WEIGHTS, save_weights
 
 OWN_TYPE = "ptcli_encoder"
@@ -37,7 +38,7 @@ def run(config: DictConfig, context: Context) -> None:
 
         check_installed()
     if is_fine_tuned(config.checkpoint):
-        from ptcli.command.export_task import export_task
+        from ptcli.export.fine_tuned import export_task
 
         export_task(config, output)
         return
@@ -123,12 +124,3 @@ def _onnx(saved: Model, folder: Path, output: Path, *, head: bool) -> list[str]:
         f"tokens/s here, rows of {length} tokens: onnxruntime {compared.onnxruntime_speed:,.0f}, "
         f"torch {compared.torch_speed:,.0f}",
     ]
-
-
-def check_error(error: float, where: str) -> None:
-    """Raise CheckpointError where another library gives other numbers than the model itself."""
-    if not error < LARGEST_ERROR:
-        raise CheckpointError(
-            f"{where} gives other numbers than the model itself (they differ by {error:.1e} of the largest value, "
-            f"{LARGEST_ERROR:g} is allowed), so nothing was written. This is an error of ptcli's: please report it."
-        )

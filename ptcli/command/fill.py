@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ptcli.command.checkpoint import Model, load_any
 from ptcli.config.context import Context
 from ptcli.config.phases import longest_row
 from ptcli.errors import CheckpointError, ConfigError
+from ptcli.run.load import Model, load_any
 
 _PLACEHOLDER = "[MASK]"  # what people type, whatever the tokenizer calls it
 

@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ptcli.command_line.suggest import did_you_mean, listing
 from ptcli.config import choices
 from ptcli.config.choices import shown
 from ptcli.config.context import Context
-from ptcli.config.suggest import did_you_mean, listing
 from ptcli.errors import ConfigError
 
 _GROUPS = {

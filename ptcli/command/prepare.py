@@ -3,14 +3,14 @@
 import json
 import logging
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
-from ptcli.command.assemble import part, preparation, text_parts
-from ptcli.command.masking import learn
+from ptcli.assembly.data import row_facts
+from ptcli.assembly.masking import learn
+from ptcli.assembly.text import preparation, text_parts
 from ptcli.config.context import Context
 from ptcli.store.part import Part
 from ptcli.store.prepare import prepare, prepare_part
@@ -83,31 +83,6 @@ def _text_facts(store: Store, vocabulary: Vocabulary) -> dict[str, Any]:
         "folder": str(store.folder),
         "megabytes_per_second": None if size is None else size / 1e6 / max(seconds, 1e-3),
         "remarks": store.manifest["remarks"],
-    }
-
-
-def row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the first data epoch is made of."""
-    training, held_out = store.split(config.eval.fraction)
-    pair, packing = part(config, "pair"), part(config, "packing")
-    pair.check_documents(training)
-    how = {"pair": pair, "max_length": config.max_length, "seed": config.seed, "epoch": 0}
-    counts: Counter[str] = Counter()
-    rows = 0
-    for documents in training:
-        index = packing.index(documents, layout=vocabulary.layout, **how)
-        counts.update(index.counts)
-        rows += index.num_rows
-        del index  # before the next one is made
-    labels = {name.removeprefix("label_"): n for name, n in counts.items() if name.startswith("label_")}
-    return {
-        "held_out_tokens": sum(documents.num_tokens for documents in held_out),
-        "held_out_remark": store.split_remark(config.eval.fraction),
-        "max_length": config.max_length,
-        "rows": rows,
-        "fill": counts["tokens"] / max(rows * config.max_length, 1),
-        "left_out": {name: n for name, n in counts.items() if n and name.split("_")[0] in ("dropped", "skipped")},
-        "pair_labels": {name: n / max(sum(labels.values()), 1) for name, n in labels.items()},
     }
 
 

@@ -7,19 +7,12 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ptcli.command.assemble import (
-    Data,
-    check_parts,
-    make_data,
-    make_evaluation,
-    make_model,
-    part,
-    prepare_text,
-    read_corpus,
-)
-from ptcli.command.earlier_run import begin
-from ptcli.command.phases import check_batches, first_length, lines_of, make_phases
-from ptcli.command.start import start_from
+from ptcli.assembly.data import Data, make_data
+from ptcli.assembly.evaluation import make_evaluation
+from ptcli.assembly.model import check_parts, make_model
+from ptcli.assembly.parts import part
+from ptcli.assembly.phases import check_batches, first_length, lines_of, make_phases
+from ptcli.assembly.text import prepare_text, read_corpus
 from ptcli.config.context import Context
 from ptcli.config.identity import fingerprint, resolve
 from ptcli.launch.environment import is_one_of_several
@@ -27,8 +20,10 @@ from ptcli.logger.console import Console
 from ptcli.logger.jsonl import Jsonl
 from ptcli.logger.logger import Logger
 from ptcli.optimizer.groups import describe_groups
+from ptcli.run.begin import begin
+from ptcli.run.folder import RunFolder
+from ptcli.run.initial_weights import start_from
 from ptcli.trainer.budget import Budget
-from ptcli.trainer.folder import RunFolder
 from ptcli.trainer.loop import Trainer
 from ptcli.trainer.ranks import current
 from ptcli.trainer.seeds import seed_everything
@@ -49,7 +44,7 @@ def run(config: DictConfig, context: Context) -> float | int | None:
         return lead_or_follow(lambda: run(config, context))
     if OmegaConf.select(config, "task") is None:
         return pretrain(config, context)
-    from ptcli.command.finetune_after import fine_tuning, finetune_after
+    from ptcli.finetuning.after_pretraining import fine_tuning, finetune_after
 
     fine_tuning(config, context)  # what does not fit is told before anything is trained
     alone = config.copy()
@@ -115,7 +110,7 @@ def _train(
         return _fit(config, context, folder, logger, trainer, budget, micro_size, data, leave_after=leave_after)
 
 
-def follow(config: DictConfig, context: Context) -> None:
+def follow(config: DictConfig, context: Context, job: dict[str, Any]) -> None:
     """Train with rank 0, which has begun with `run`: as it does, but without a word and without writing anything."""
     trainer: Trainer = part(config, "trainer")
     budget = Budget(**OmegaConf.to_container(config.budget))  # type: ignore[arg-type]

@@ -7,13 +7,13 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from ptcli.command.checkpoint import find_folder
 from ptcli.command.pretrain import train_steps
 from ptcli.config.bind import bind
 from ptcli.config.context import Context
 from ptcli.config.identity import read
 from ptcli.errors import CheckpointError, ConfigError
 from ptcli.logger.logger import TIMING_FIELDS
+from ptcli.run.find import find_folder
 from ptcli.trainer.first_steps import first_difference, read_record
 
 _SHOWN = 3  # metrics that differ

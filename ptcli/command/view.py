@@ -9,18 +9,20 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from ptcli.assembly.data import Data, make_data, training_loader
+from ptcli.assembly.parts import part, plugins_of
+from ptcli.assembly.text import prepare_text, read_corpus
 from ptcli.batch.loader import Loader
-from ptcli.command.assemble import Data, make_data, part, plugins_of, prepare_text, read_corpus, training_loader
+from ptcli.command_line.quoting import Words
 from ptcli.config.choices import flatten, shown
 from ptcli.config.compose import composer, settle
 from ptcli.config.context import Context
 from ptcli.config.fit import check
-from ptcli.config.hydra_main import own_folders
 from ptcli.config.identity import resolve
 from ptcli.config.phases import phases_of
-from ptcli.config.quoting import Words
 from ptcli.config.scale import apply_scale
 from ptcli.errors import ConfigError
+from ptcli.launch.hydra_main import own_folders
 from ptcli.report.page import page
 from ptcli.report.rows import ShownRow, is_permuted, shown_rows
 from ptcli.report.statistics import Statistics

@@ -11,8 +11,8 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ptcli.command_line.suggest import listing, nearest
 from ptcli.config import choices
-from ptcli.config.suggest import listing, nearest
 from ptcli.config.targets import locate
 from ptcli.errors import ConfigError
 

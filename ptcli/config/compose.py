@@ -17,10 +17,10 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ptcli.command_line.explain import explain
+from ptcli.command_line.quoting import Words
 from ptcli.config import choices as conf
-from ptcli.config.explain import explain
 from ptcli.config.locate import conf_folder
-from ptcli.config.quoting import Words
 from ptcli.config.root import register
 
 _BUDGETS = ("steps", "tokens", "epochs", "minutes")
@@ -143,6 +143,6 @@ def _bare_key(word: str) -> str:
 
 
 def _as_url(path: str) -> str:
-    from ptcli.config.quoting import quote
+    from ptcli.command_line.quoting import quote
 
     return quote(f"file://{os.path.abspath(path)}")

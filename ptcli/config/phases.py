@@ -10,9 +10,9 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from ptcli.command_line.suggest import did_you_mean, listing
 from ptcli.config import choices as conf
 from ptcli.config.bind import mismatch, plain_values
-from ptcli.config.suggest import did_you_mean, listing
 from ptcli.errors import ConfigError
 
 KINDS: Mapping[str, Any] = {

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ptcli.command_line.suggest import did_you_mean, listing
 from ptcli.config import choices
-from ptcli.config.suggest import did_you_mean, listing
 from ptcli.errors import ConfigError, DataError
 
 JOINT = "multi"

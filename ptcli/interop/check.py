@@ -5,6 +5,8 @@ from pathlib import Path
 
 import torch
 
+from ptcli.errors import CheckpointError
+from ptcli.interop.family import LARGEST_ERROR
 from ptcli.interop.module import PlainModel
 from ptcli.interop.rows import random_rows, relative_error
 
@@ -35,3 +37,12 @@ def largest_error(folder: Path, plain: PlainModel, *, head: bool, max_length: in
         if masked_lm is not None:
             error = max(error, relative_error(masked_lm(**inputs).logits[real], plain(**inputs)[real]))
     return error
+
+
+def check_error(error: float, where: str) -> None:
+    """Raise CheckpointError where another library gives other numbers than the model itself."""
+    if not error < LARGEST_ERROR:
+        raise CheckpointError(
+            f"{where} gives other numbers than the model itself (they differ by {error:.1e} of the largest value, "
+            f"{LARGEST_ERROR:g} is allowed), so nothing was written. This is an error of ptcli's: please report it."
+        )

@@ -1,16 +1,15 @@
 """One group of ranks for a whole command: rank 0 does the command, the others follow it from job to job."""
 
+import importlib
 import logging
 import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from omegaconf import DictConfig
 
-from ptcli.command import finetune, pretrain
 from ptcli.config.context import Context
 from ptcli.config.targets import check_plugins
 from ptcli.errors import PtcliError
@@ -56,10 +55,7 @@ def follow(ranks: Ranks) -> None:
         config, context = read_job(job)
         try:
             with suppress(Interrupted):
-                if context.command == "finetune":
-                    finetune.follow(config, context, path=Path(job["path"]), fold=job["fold"])
-                else:
-                    pretrain.follow(config, context)
+                importlib.import_module(f"ptcli.command.{context.command}").follow(config, context, job)
         except PtcliError as error:
             error.args = (f"rank {ranks.rank}: {error}",)
             raise

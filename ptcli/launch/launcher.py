@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 from ptcli.config.context import Context
 from ptcli.config.identity import resolve
 from ptcli.errors import CheckpointError, ConfigError, DataError, PtcliError
-from ptcli.trainer.folder import RunFolder
+from ptcli.run.folder import RunFolder
 
 _GRACE = 60  # seconds in which ranks that were told to stop may save
 _TOLD = {error.__name__: error for error in (ConfigError, DataError, CheckpointError)}

@@ -4,6 +4,7 @@ FOLDER holds `job.json`. Rank 0 leaves `result.json` there; a rank that fails le
 """
 
 import ctypes
+import importlib
 import json
 import os
 import signal
@@ -13,10 +14,9 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from ptcli.command import finetune, pretrain
-from ptcli.config.run import speak
 from ptcli.errors import PtcliError
 from ptcli.launch.group import end_at_once, lead_or_follow, read_job
+from ptcli.launch.job import speak
 from ptcli.trainer.ranks import RankLostError
 
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
 def _lead(folder: Path) -> int:
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     config, context = read_job(job)
-    result = (finetune if context.command == "finetune" else pretrain).run(config, context)
+    result = importlib.import_module(f"ptcli.command.{context.command}").run(config, context)
     (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
     return 0  # what a code says is in the result: the launcher takes any but 0 for a failure
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 import ptcli
 from ptcli.errors import CheckpointError, ConfigError
-from ptcli.trainer.files import digest, is_disk_full, remove_temporary, remove_whole, whole_folder, write_whole
+from ptcli.files import digest, is_disk_full, remove_temporary, remove_whole, whole_folder, write_whole
 from ptcli.trainer.optimizer_state import load_state, named_state
 from ptcli.trainer.sharded import whole
 from ptcli.trainer.state import TrainingState

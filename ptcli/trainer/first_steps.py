@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from ptcli.errors import CheckpointError
+from ptcli.files import write_whole
 from ptcli.trainer.checkpoint import versions
-from ptcli.trainer.files import write_whole
 from ptcli.trainer.weights import named_tensors
 
 RECORDED = (1, 5, 20)

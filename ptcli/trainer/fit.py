@@ -10,13 +10,13 @@ from torch import Tensor
 from ptcli.errors import CheckpointError, PtcliError
 from ptcli.logger.logger import Logger
 from ptcli.objective.loss import Loss
+from ptcli.run.folder import RunFolder
 from ptcli.trainer.agreement import Agreement
 from ptcli.trainer.average import Average
 from ptcli.trainer.budget import Budget, is_due
 from ptcli.trainer.checkpoint import Checkpoints, snapshot, versions
 from ptcli.trainer.feed import Feed, Phase
 from ptcli.trainer.first_steps import FirstSteps
-from ptcli.trainer.folder import RunFolder
 from ptcli.trainer.gradient import Gradient
 from ptcli.trainer.judged import judged_weights
 from ptcli.trainer.meter import Meter

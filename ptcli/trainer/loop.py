@@ -5,14 +5,14 @@ import torch
 from torch import nn
 
 from ptcli.errors import CheckpointError, ConfigError
+from ptcli.files import is_disk_full
 from ptcli.logger.logger import Logger
+from ptcli.run.folder import RunFolder
 from ptcli.trainer.budget import Budget, check_every
 from ptcli.trainer.checkpoint import Checkpoints
 from ptcli.trainer.device import choose_device, count_devices
 from ptcli.trainer.feed import Loader, Phase
-from ptcli.trainer.files import is_disk_full
 from ptcli.trainer.fit import Fit, Schedule
-from ptcli.trainer.folder import RunFolder
 from ptcli.trainer.norms import Norms
 from ptcli.trainer.parallel import Replicated, Sharded, Single, choose_strategy, recompute_activations
 from ptcli.trainer.precision import LossScale, choose_precision

@@ -11,7 +11,7 @@ import yaml
 from torch import Tensor, nn
 
 from ptcli.errors import CheckpointError
-from ptcli.trainer.files import whole_folder
+from ptcli.files import whole_folder
 from ptcli.trainer.sharded import put
 
 WEIGHTS = "model.safetensors"

@@ -108,7 +108,8 @@ def test_phases_count_by_their_shares():
 
 @pytest.mark.parametrize(("choice", "moments"), [("adamw", 2), ("lamb", 2), ("stable_adamw", 2), ("schedule_free", 2)])
 def test_the_optimizers_state_is_counted_without_numbers(choice, moments):
-    from ptcli.command.assemble import check_parts, part
+    from ptcli.assembly.model import check_parts
+    from ptcli.assembly.parts import part
 
     config = compose("pretrain", [f"optimizer={choice}", "model/size=tiny"]).config
     step = check_parts(config, vocab_size=100)

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from ptcli.cli import main
-from ptcli.command.answer import Judge
-from ptcli.command.fine_tuned import load_fine_tuned
+from ptcli.finetuning.judge import Judge
+from ptcli.finetuning.model import load_fine_tuned
 from ptcli.trainer.weights import read_tensors
 from tests.command.reviews import SETTINGS, finetune, text
 from tests.command.toy import run_folder, settings

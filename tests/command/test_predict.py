@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from ptcli.cli import main
-from ptcli.command.answer_file import AnswerFile, format_of
 from ptcli.errors import ConfigError
+from ptcli.finetuning.answer_file import AnswerFile, format_of
 from tests.command.reviews import finetune, pretrained, text
 
 

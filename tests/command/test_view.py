@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
+from ptcli.assembly.data import make_data, training_loader
+from ptcli.assembly.text import prepare_text
 from ptcli.cli import main
-from ptcli.command.assemble import make_data, prepare_text, training_loader
 from ptcli.config import choices
 from ptcli.config.compose import compose
 from tests.command.toy import settings

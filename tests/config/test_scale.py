@@ -4,8 +4,8 @@ from ptcli.cli import main
 from ptcli.config.compose import compose
 from ptcli.config.identity import run_name
 from ptcli.config.scale import apply_scale
-from ptcli.config.sweep import check_sweep
 from ptcli.errors import ConfigError
+from ptcli.launch.sweep import check_sweep
 
 
 def scaled(*words, **values):

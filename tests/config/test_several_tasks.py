@@ -3,10 +3,10 @@
 import pytest
 from omegaconf import OmegaConf
 
+from ptcli.command_line.quoting import Words
 from ptcli.config.compose import compose
 from ptcli.config.fit import check
 from ptcli.config.identity import fingerprint, run_name
-from ptcli.config.quoting import Words
 from ptcli.config.several_tasks import choices_of_member, members_of, told_of, typed_task, with_keys_of
 from ptcli.errors import ConfigError, DataError
 

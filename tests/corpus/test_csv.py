@@ -78,7 +78,7 @@ def test_a_field_may_be_longer_than_pythons_limit(tmp_path):
 
 
 def test_the_preset_tsv(tmp_path):
-    from ptcli.command.assemble import part
+    from ptcli.assembly.parts import part
     from ptcli.config.compose import compose
 
     path = write(tmp_path, 'text\tn\nHe said "yes\t1\nIt\'s a, "b"\t2\n', name="a.tsv")

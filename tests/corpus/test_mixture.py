@@ -117,7 +117,7 @@ def test_refusals_name_the_way_out(tmp_path):
 
 
 def test_the_command_line_names_members(tmp_path):
-    from ptcli.command.assemble import part
+    from ptcli.assembly.parts import part
     from ptcli.config.compose import compose
 
     (tmp_path / "a.txt").write_text("one\n\ntwo")

@@ -6,13 +6,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from ptcli.command.checkpoint import load_any
-from ptcli.command.target import find_target
 from ptcli.config.bind import plain_values
+from ptcli.export.target import find_target
 from ptcli.interop.families import family_of
 from ptcli.interop.huggingface import write
 from ptcli.interop.module import PlainModel
 from ptcli.interop.rows import random_rows, relative_error
+from ptcli.run.load import load_any
 
 from . import foreign
 

@@ -56,7 +56,7 @@ CALLED = """
 import sys
 from ptcli.config.compose import compose
 from ptcli.config.context import Context
-from ptcli.config.run import run_job, speak
+from ptcli.launch.run import run_job, speak
 words = [word for word in sys.argv[1:] if word != "pretrain"]
 composed = compose("pretrain", words)
 speak()

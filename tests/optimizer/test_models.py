@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from ptcli.command.assemble import make_model, part
+from ptcli.assembly.model import make_model
+from ptcli.assembly.parts import part
 from ptcli.config.compose import composer
 from ptcli.optimizer.groups import depths_of, parameter_groups
 from ptcli.optimizer.muon import Muon

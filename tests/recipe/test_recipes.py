@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ptcli.assembly.model import check_parts
+from ptcli.assembly.parts import part
 from ptcli.cli import main
-from ptcli.command.assemble import check_parts, part
 from ptcli.command.check import _shares
 from ptcli.config import choices
 from ptcli.config.compose import compose
@@ -179,7 +180,7 @@ def test_a_recipe_trains_at_toy_size(tmp_path, monkeypatch, recipe):
 
 
 def test_the_page_of_recipes_is_up_to_date():
-    from ptcli.config.recipes import with_table
+    from writers.recipes import with_table
 
     page = Path(__file__).parents[2] / "docs" / "recipes.md"
     text = page.read_text(encoding="utf-8")

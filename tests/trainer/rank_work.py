@@ -22,10 +22,10 @@ from ptcli.logger.jsonl import Jsonl
 from ptcli.logger.logger import Logger, Sink
 from ptcli.objective.masked_lm import MaskedLM
 from ptcli.optimizer.adamw import AdamW
+from ptcli.run.folder import RunFolder
 from ptcli.schedule.linear import Linear
 from ptcli.trainer.agreement import Agreement
 from ptcli.trainer.budget import Budget
-from ptcli.trainer.folder import RunFolder
 from ptcli.trainer.gradient import Gradient
 from ptcli.trainer.loop import Trainer
 from ptcli.trainer.parallel import Replicated, Sharded, Single, recompute_activations

@@ -11,10 +11,10 @@ from safetensors.torch import load_file
 
 from ptcli.errors import CheckpointError, ConfigError
 from ptcli.logger.logger import TIMING_FIELDS, Sink
+from ptcli.run.folder import RunFolder
 from ptcli.trainer.budget import Budget
 from ptcli.trainer.checkpoint import Checkpoints
 from ptcli.trainer.fit import NotFiniteError
-from ptcli.trainer.folder import RunFolder
 from ptcli.trainer.loop import Trainer
 from ptcli.trainer.weights import load_weights
 from tests.trainer.toy import Recorder, ToyLoader, ToyModel, ToyObjective, TrainingStep, train

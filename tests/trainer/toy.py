@@ -12,9 +12,9 @@ from ptcli.logger.jsonl import Jsonl
 from ptcli.logger.logger import Logger, Sink
 from ptcli.objective.loss import Loss
 from ptcli.optimizer.adamw import AdamW
+from ptcli.run.folder import RunFolder
 from ptcli.schedule.linear import Linear
 from ptcli.trainer.budget import Budget
-from ptcli.trainer.folder import RunFolder
 from ptcli.trainer.loop import Trainer
 from ptcli.trainer.seeds import seed_everything
 from ptcli.trainer.step import TrainingStep

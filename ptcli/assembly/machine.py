@@ -1,0 +1,12 @@
+"""Where a finished model runs."""
+
+from omegaconf import DictConfig, OmegaConf
+
+from ptcli.assembly.parts import part
+from ptcli.trainer.loop import Trainer
+
+
+def machine(config: DictConfig) -> Trainer:
+    """Where a finished model runs, and in which number format."""
+    node = {"trainer": {"_target_": "ptcli.trainer.loop.Trainer", **config.trainer}}
+    return part(OmegaConf.create(node), "trainer")
