@@ -70,7 +70,7 @@ def load_base(checkpoint: str, *, plugins: tuple[str, ...], random_weights: bool
     from ptcli.command.joint import is_joint, load_joint
 
     if is_fine_tuned(checkpoint):
-        load: Any = load_joint if is_joint(checkpoint) else load_fine_tuned
+        load: Any = load_joint if is_joint(checkpoint, plugins=plugins) else load_fine_tuned
         found: Any = load(checkpoint, plugins=plugins)
         longest, segments = found.config.longest, found.config.segments
     else:
@@ -107,7 +107,7 @@ def load_fine_tuned(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> FineTu
             f"checkpoint={checkpoint} was not fine-tuned, so it has no answers. Train it on a task first: "
             f"ptcli finetune checkpoint={checkpoint} task=..."
         )
-    config, remarks = read(folder / "config.yaml")
+    config, remarks = read(folder / "config.yaml", plugins=plugins)
     if "members" in config.task:
         names = ", or ".join(f"checkpoint={folder.parent / name}" for name in config.task.members)
         raise ConfigError(
