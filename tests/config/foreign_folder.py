@@ -16,19 +16,20 @@ from typing import Any
 
 import yaml
 
-NASTY = (
-    "ptcli.trainer.files.write_whole",
-    "ptcli.config.identity.dump",
-    "ptcli.config.targets.locate",
-    "ptcli.config.targets.check_plugins",
-    "ptcli.cli.main",
-    "ptcli.interop.hub.download",
-    "ptcli.config.locate.Path",
-    "ptcli.launch.launcher.subprocess.Popen",
-    "ptcli.cache.shutil.rmtree",
-    "evil.Evil",
-    "os.system",
-)
+_FOUND = {"_target_": "ptcli.command.checkpoint.find_folder", "checkpoint": "VICTIM"}  # gives a Path of what is there
+NASTY: dict[str, dict[str, Any]] = {
+    "ptcli.trainer.files.write_whole": {"path": _FOUND, "text": "theirs"},
+    "ptcli.trainer.files.remove_whole": {"path": _FOUND},
+    "ptcli.config.targets.locate": {"target": "evil.Evil", "plugins": ["evil"]},
+    "ptcli.config.targets.check_plugins": {"plugins": ["evil"], "typed": ["plugins=[evil]"]},
+    "ptcli.cli.main": {"words": ["check", "plugins=[evil]", "mask._target_=evil.Evil"]},
+    "ptcli.interop.hub.download": {"name": "theirs/model"},
+    "ptcli.launch.launcher.subprocess.Popen": {"args": ["touch", "VICTIM"]},
+    "ptcli.cache.shutil.rmtree": {"path": "VICTIM"},
+    "evil.Evil": {},
+    "os.system": {"command": "touch VICTIM"},
+}
+"""With arguments that do harm where the target is called."""
 SLOTS = (
     "corpus",
     "corpus.members.books",
@@ -173,7 +174,7 @@ def main(folder: Path) -> None:
     loaders["load_base on base"] = lambda: load_base(str(theirs / "base"), plugins=(), random_weights=False, seed=1)
 
     def node(target: str) -> dict[str, Any]:
-        return {"_target_": target, "path": str(victim), "text": "theirs", "words": ["fill"], "_args_": [str(victim)]}
+        return json.loads(json.dumps({"_target_": target, **NASTY[target]}).replace("VICTIM", str(victim)))
 
     def put(name: str, config: dict[str, Any]) -> None:
         for path in (theirs / name / "model/config.yaml", theirs / name / "config.yaml"):
@@ -181,7 +182,7 @@ def main(folder: Path) -> None:
 
     os.chdir(theirs)  # where a module of theirs would be found first
     for number, place in enumerate(PLACES):
-        target = NASTY[number % len(NASTY)]
+        target = [*NASTY][number % len(NASTY)]
         for name, config in configs.items():
             put(name, with_node(config, place, node(target)))
         if number % 3 == 0:
@@ -194,16 +195,20 @@ def main(folder: Path) -> None:
             with watch:
                 ended[f"{loader} {place} {target}"] = attempt(loaders[loader])
     put("tuned", configs["tuned"])
-    (theirs / "outside.yaml").write_text(yaml.safe_dump(node(NASTY[0])))
+    (theirs / "outside.yaml").write_text(yaml.safe_dump(node("ptcli.trainer.files.write_whole")))
     put("base", {**configs["base"], "phases": [{"packing": f"../../{os.path.relpath(theirs, '/')}/outside"}]})
     with watch:
         ended["phases"] = attempt(loaders["load_base on base"])
     labels = theirs / "tuned/model/labels.json"
-    labels.write_text(json.dumps({**json.loads(labels.read_text()), "settled": {"threshold": node(NASTY[0])}}))
+    labels.write_text(
+        json.dumps(
+            {**json.loads(labels.read_text()), "settled": {"threshold": node("ptcli.trainer.files.write_whole")}}
+        )
+    )
     with watch:
         ended["predict labels.json"] = attempt(lambda: ptcli(commands(theirs / "base", theirs / "tuned")["predict"]))
     (theirs / "conf/recipe").mkdir(parents=True)
-    recipe = {"model": {"embedding_size": {"_target_": NASTY[0], "path": str(victim)}}}
+    recipe = {"model": {"embedding_size": node("ptcli.trainer.files.write_whole")}}
     (theirs / "conf/recipe/theirs.yaml").write_text("# @package _global_\n" + yaml.safe_dump(recipe))
     with watch:
         ended["pretrain recipe"] = attempt(lambda: ptcli(["pretrain", "--config-dir=conf", "recipe=theirs"]))
