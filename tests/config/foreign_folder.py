@@ -130,6 +130,8 @@ def main(folder: Path) -> None:
     from ptcli.command.fine_tuned import load_base, load_fine_tuned
     from ptcli.command.joint import is_joint, load_joint
     from ptcli.command.task_checks import shape_of
+    from ptcli.config.locate import conf_folder
+    from ptcli.config.outcomes import outcomes
     from tests.command.reviews import finetune, pretrained, reviews
 
     with contextlib.redirect_stdout(io.StringIO()):
@@ -170,7 +172,6 @@ def main(folder: Path) -> None:
         "is_joint": lambda: is_joint(str(theirs / "tuned")),
         "load_joint": lambda: load_joint(str(theirs / "tuned")),
     }
-
     loaders["load_base on base"] = lambda: load_base(str(theirs / "base"), plugins=(), random_weights=False, seed=1)
 
     def node(target: str) -> dict[str, Any]:
@@ -196,9 +197,14 @@ def main(folder: Path) -> None:
                 ended[f"{loader} {place} {target}"] = attempt(loaders[loader])
     put("tuned", configs["tuned"])
     (theirs / "outside.yaml").write_text(yaml.safe_dump(node("ptcli.trainer.files.write_whole")))
-    put("base", {**configs["base"], "phases": [{"packing": f"../../{os.path.relpath(theirs, '/')}/outside"}]})
+    outside = os.path.relpath(theirs / "outside", conf_folder() / "packing")  # a phase names a file of conf/packing
+    put("base", {**configs["base"], "phases": [{"packing": outside}]})
     with watch:
         ended["phases"] = attempt(loaders["load_base on base"])
+    job = {"job": 0, "overrides": [node("evil.Evil")], "status": "failed", "why": node("ptcli.cli.main")}
+    (theirs / "job-0.json").write_text(json.dumps(job), encoding="utf-8")
+    with watch:
+        ended["data of job-0.json"] = attempt(lambda: outcomes(theirs) and 0)
     labels = theirs / "tuned/model/labels.json"
     labels.write_text(
         json.dumps(
