@@ -87,6 +87,11 @@ def gather(
             node = node.get(segment) if isinstance(node, dict) else None
         if isinstance(node, dict):
             parts[group] = _parts_at(group, node, choices.get(group), find)
+    parts["noise"] = tuple(
+        Part(part.group, part.name, find(noise["_target_"]), noise)
+        for part in parts.get("auxiliary", ())
+        if isinstance(noise := part.values.get("noise"), dict)
+    )
     return Facts(parts, values, folder)
 
 

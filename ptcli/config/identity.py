@@ -37,6 +37,8 @@ def fingerprint(config: DictConfig) -> str:
     if "corpus" in container:  # of a pretraining: what is done with the finished model
         container.pop("task", None)
         container.pop("finetune", None)
+    if not container.get("auxiliary"):  # a run without any keeps the name that it had before there were such losses
+        container.pop("auxiliary", None)
     for key in _NOT_DEFINING:
         node: Any = container
         *parents, last = key.split(".")

@@ -59,14 +59,15 @@ def places(folder: Path | None = None) -> Places:
     classes: dict[str, dict[str, Settings]] = {}
     also: dict[str, str] = {}
     members: set[str] = set()
+    empty: set[str] = set()
     groups = {group.replace("/", ".") for group in choices.groups(folder)}
     for path in sorted(folder.rglob("*.yaml")):
         text = path.read_text(encoding="utf-8")
-        if "_target_" not in text and "@" not in text:
-            continue
         group = path.parent.relative_to(folder).as_posix()
         choice = choices.Choice("" if group == "." else group, path.stem, path)
         place = "" if group == "." or "@package _global_" in text else group.replace("/", ".")
+        if place and not choice.values:
+            empty.add(place)
         for entry in choice.values.get("defaults") or []:
             also |= _elsewhere(entry, place)
         for inner, node in _nodes(choice.values, place):
@@ -76,6 +77,7 @@ def places(folder: Path | None = None) -> Places:
         if choice.values.get("members") == {}:
             members.add(place)
     named = {place.rpartition(".")[0] for place in classes if place not in groups} & groups
+    named |= empty  # a choice that is nothing at all: those beside it stand by their names
     return Places(classes, frozenset(groups), frozenset(named), also, frozenset(members))
 
 

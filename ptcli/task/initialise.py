@@ -63,7 +63,7 @@ def check_length(model: Any, *, max_length: int, longest: int, checkpoint: str) 
 
     `longest`: tokens of the longest row that it was trained on.
     """
-    if model.max_length is not None and max_length > longest:
+    if model.longest_row is not None and max_length > longest:
         raise ConfigError(
             f"max_length={max_length}: checkpoint={checkpoint} was trained on rows of at most {longest} tokens, and "
             f"the places beyond were never learned. Use max_length={longest}, or train on longer rows first."
