@@ -95,8 +95,8 @@ def training_loader(
     return StreamLoader(stream=stream, **settings)
 
 
-def row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the first data epoch is made of."""
+def row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary, *, isolates: bool = True) -> dict[str, Any]:
+    """What the first data epoch is made of, for a model that keeps the examples of a row apart or does not."""
     training, held_out = store.split(config.eval.fraction)
     pair, packing = part(config, "pair"), part(config, "packing")
     pair.check_documents(training)
@@ -105,6 +105,7 @@ def row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary) -> dict[
     rows = 0
     for documents in training:
         index = packing.index(documents, layout=vocabulary.layout, **how)
+        index = index if isolates else index.one_example_a_row()
         counts.update(index.counts)
         rows += index.num_rows
         del index  # before the next one is made

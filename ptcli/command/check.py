@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ptcli.assembly.data import make_noises, row_facts
-from ptcli.assembly.model import check_parts, make_model
+from ptcli.assembly.model import check_parts, make_model, model_shape
 from ptcli.assembly.parts import part
 from ptcli.assembly.text import preparation, read_corpus
 from ptcli.cache import cache_folder
@@ -169,7 +169,8 @@ def _text(config: DictConfig) -> dict[str, Any]:
         tokenizer = recipe.build(corpus, cache=cache)
         store = find(corpus, words, tokenizer, folder=preparation(config)["folder"])
         if store is not None:
-            return {**store.manifest["counts"], **row_facts(config, store, tokenizer.vocabulary)} | {
+            rows = row_facts(config, store, tokenizer.vocabulary, isolates=model_shape(config).isolates)
+            return {**store.manifest["counts"], **rows} | {
                 "vocab_size": tokenizer.vocabulary.size
             }
     return {"why": "not prepared yet, so not counted: ptcli prepare with the same words does both"}
