@@ -18,9 +18,9 @@ def build(config: DictConfig, key: str, *, plugins: tuple[str, ...] = (), **give
     from hydra.utils import instantiate
 
     node = OmegaConf.select(config, key)
-    plain = OmegaConf.to_container(node, resolve=True)
-    refuse(plain, key, plugins=plugins)
-    _find_all(plain, plugins)
+    around = key.split(".")[0]  # what may stand inside a plugin's part depends on where that part stands
+    refuse(OmegaConf.to_container(OmegaConf.select(config, around), resolve=True), around, plugins=plugins)
+    _find_all(OmegaConf.to_container(node, resolve=True), plugins)
     try:
         # Partial first: what is given stays the object it is, where Hydra would make a config of a dataclass.
         return instantiate(node, _convert_="all", _partial_=True)(**given)

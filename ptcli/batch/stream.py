@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from ptcli.batch.loader import Epoch, Loader, Step, position_of
+from ptcli.batch.epoch import Epoch
+from ptcli.batch.loader import Loader, Step, position_of
 from ptcli.errors import DataError
 from ptcli.store.window import TokenStream, TokenWindow
 

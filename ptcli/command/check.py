@@ -170,9 +170,7 @@ def _text(config: DictConfig) -> dict[str, Any]:
         store = find(corpus, words, tokenizer, folder=preparation(config)["folder"])
         if store is not None:
             rows = row_facts(config, store, tokenizer.vocabulary, isolates=model_shape(config).isolates)
-            return {**store.manifest["counts"], **rows} | {
-                "vocab_size": tokenizer.vocabulary.size
-            }
+            return {**store.manifest["counts"], **rows} | {"vocab_size": tokenizer.vocabulary.size}
     return {"why": "not prepared yet, so not counted: ptcli prepare with the same words does both"}
 
 
