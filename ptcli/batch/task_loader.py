@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ptcli.batch.groups import LengthGroups
 from ptcli.batch.loader import Step, position_of
-from ptcli.batch.task_rows import Examples, Laid, lay_out, num_scored
+from ptcli.batch.task_rows import Examples, Laid, check_rows_fit, isolates, lay_out, num_scored
 from ptcli.batch.tensors import to_tensors
 from ptcli.errors import DataError
 from ptcli.packing.best_fit import best_fit
@@ -49,9 +49,9 @@ class TaskLoader:
     Args:
         encoded: the examples, in each of the ways in which the rows are put (`Kind.versions`): an epoch draws one way
             for each question.
+        model: that reads the rows: `isolates` and `longest_row` are asked for. Where it keeps the examples of a row
+            apart, a row has several of them; where it does not, and with `group_by_length`, each has its own.
         max_length: positions of a row.
-        packed: put several examples in a row, isolated from each other; the model must keep them apart. Otherwise, and
-            with `group_by_length`, each has a row of its own.
         group_by_length: questions of like length come together, so that little is padding.
         group_size: questions of a group; None: `micro_size`.
         static_length: every row has max_length positions, for CUDA; otherwise as many as the longest needs.
@@ -65,12 +65,12 @@ class TaskLoader:
         self,
         encoded: Sequence[Encoded],
         *,
+        model: Any,
         vocabulary: Vocabulary,
         max_length: int,
         batch_size: int,
         micro_size: int,
         seed: int,
-        packed: bool = True,
         group_by_length: bool = False,
         group_size: int | None = None,
         static_length: bool = False,
@@ -79,10 +79,11 @@ class TaskLoader:
         ranks: int = 1,
     ):
         assert 0 <= rank < ranks and batch_size % ranks == 0
+        check_rows_fit(model, max_length=max_length)
         self.batch_size, self.micro_size = batch_size, micro_size
         self._examples = Examples(encoded)
         self._pad, self._max_length, self._seed = vocabulary.pad_token_id, max_length, seed
-        self._packed = packed and not group_by_length
+        self._packed = isolates(model) and not group_by_length
         self._group_size = (group_size or micro_size) if group_by_length else None
         self._static_length, self._whole_epochs = static_length, whole_epochs
         assert ranks == 1 or not whole_epochs, "steps of several sizes are not divided"

@@ -30,6 +30,7 @@ def ask(
     """The outputs of a model for encoded rows, in their order: numpy arrays by name."""
     loader = TaskLoader(
         [encoded],
+        model=step.model,
         vocabulary=tokenizer.vocabulary,
         max_length=max_length,
         batch_size=batch_size,

@@ -139,6 +139,7 @@ def _fit(
     loaders: dict[str, Any] = {
         name: TaskLoader(
             tokens[name].training,
+            model=step.model,
             vocabulary=base.tokenizer.vocabulary,
             max_length=config.max_length,
             group_by_length=config.batch.group_by_length,

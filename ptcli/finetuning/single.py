@@ -156,6 +156,7 @@ def _train(
     optimizer = part(config, "optimizer", module=strategy.trained)
     loader = TaskLoader(
         tokens.training,
+        model=step.model,
         vocabulary=base.tokenizer.vocabulary,
         max_length=config.max_length,
         batch_size=config.batch.size,

@@ -107,3 +107,10 @@ def test_rows_longer_than_learned_places_are_refused():
         check_length(learned, max_length=65, longest=64, checkpoint="runs/mine")
     check_length(learned, max_length=64, longest=64, checkpoint="runs/mine")
     check_length(endless, max_length=650, longest=64, checkpoint="runs/mine")
+
+
+def test_rows_longer_than_a_model_takes_are_refused():
+    short = SimpleNamespace(max_length=None, longest_row=64)
+    with pytest.raises(ConfigError, match=r"max_length=65.* 64 positions .*Use max_length=64"):
+        check_length(short, max_length=65, longest=512, checkpoint="runs/mine")
+    check_length(short, max_length=64, longest=512, checkpoint="runs/mine")
