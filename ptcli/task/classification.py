@@ -6,9 +6,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from ptcli.errors import DataError
-from ptcli.task.decoding import classification as decoding
 from ptcli.task.encoded import IGNORE_INDEX, Encoded
 from ptcli.task.metrics import classification as metrics
+from ptcli.task.probabilities import softmax
 from ptcli.task.reading.record import Record
 from ptcli.task.rows import Row
 from ptcli.task.settings import Column, TaskSettings
@@ -38,8 +38,16 @@ class Classification(TextKind):
     def decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """`label`, `probability` and `probabilities` of each row, of `logits` (R, C)."""
-        return decoding.decode(outputs["logits"], labels=labels)
+        """`label`, its `probability`, and all `probabilities` by label, of `logits` (R, C)."""
+        table = softmax(outputs["logits"].reshape(-1, len(labels)))
+        return [
+            {
+                "label": labels[best],
+                "probability": float(row[best]),
+                "probabilities": dict(zip(labels, row.tolist(), strict=True)),
+            }
+            for row, best in zip(table, table.argmax(axis=1).tolist(), strict=True)
+        ]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows."""

@@ -7,7 +7,6 @@ from typing import Any, Unpack
 import numpy as np
 
 from ptcli.errors import ConfigError
-from ptcli.task.decoding import extractive_qa as decoding
 from ptcli.task.encoded import IGNORE_INDEX, Encoded
 from ptcli.task.examples import begins_of, length_of, put_together, room_for
 from ptcli.task.kind import Kind
@@ -17,6 +16,7 @@ from ptcli.task.reading.bad_rows import UnusableError
 from ptcli.task.reading.record import Record
 from ptcli.task.rows import Answer, Row
 from ptcli.task.settings import Column, TaskSettings
+from ptcli.task.spans import best_answers, tokens_of_answer, windows_of, without_space
 from ptcli.tokenizer.tokenizer import Tokenizer
 
 
@@ -122,9 +122,9 @@ class ExtractiveQA(Kind):
             asked = question[: min(self.max_query_length, room - 1)]
             cut += len(asked) < len(question)
             ids, starts, ends = tokens[row.texts[1]]
-            starts = _without_space(starts, ends, row.texts[1])
-            span = _span(row, starts, ends)
-            windows = _windows(len(ids), room - len(asked), self.stride)
+            starts = without_space(starts, ends, row.texts[1])
+            span = tokens_of_answer(row, starts, ends)
+            windows = windows_of(len(ids), room - len(asked), self.stride)
             longer += len(windows) > 1
             held = 0
             for begin, end in windows:
@@ -211,7 +211,7 @@ class ExtractiveQA(Kind):
     def _decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, threshold: float = 0.0
     ) -> list[dict[str, Any]]:
-        return decoding.decode(
+        return best_answers(
             outputs["start_logits"],
             outputs["end_logits"],
             encoded,
@@ -258,36 +258,3 @@ def _given(value: Any) -> list[tuple[str, int | None]]:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return [(each, None) for each in value]
     raise UnusableError(f"has no answers but {str(value)[:40]}")
-
-
-def _span(row: Row, starts: np.ndarray, ends: np.ndarray) -> tuple[int, int] | None:
-    """The first and the last token that hold a character of the row's first answer; None where there is none."""
-    if not row.label or row.label[0].start < 0:
-        return None
-    answer = row.label[0]
-    first = int(np.searchsorted(ends, answer.start, side="right"))
-    last = int(np.searchsorted(starts, answer.start + len(answer.text), side="left")) - 1
-    return (first, last) if first <= last else None
-
-
-def _windows(num_tokens: int, room: int, stride: int) -> list[tuple[int, int]]:
-    windows = []
-    begin = 0
-    while True:
-        end = min(begin + room, num_tokens)
-        windows.append((begin, end))
-        if end == num_tokens:
-            return windows
-        begin += min(stride, room)
-
-
-def _without_space(starts: np.ndarray, ends: np.ndarray, text: str) -> np.ndarray:
-    """Where each token's first character lies that is no white space; a token of white space alone stays."""
-    space = np.fromiter(map(str.isspace, text), bool, len(text))
-    if not space.any() or not len(starts):
-        return starts
-    following = np.arange(len(text) + 1)  # the first character from here on that is no white space
-    following[:-1][space] = len(text)
-    following = np.minimum.accumulate(following[::-1])[::-1]
-    moved = following[starts]
-    return np.where(moved < ends, moved, starts).astype(np.int32)

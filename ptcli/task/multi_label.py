@@ -8,9 +8,9 @@ import numpy as np
 
 from ptcli.errors import ConfigError
 from ptcli.task.classification import number_of
-from ptcli.task.decoding import multi_label as decoding
 from ptcli.task.encoded import Encoded
 from ptcli.task.metrics import multi_label as metrics
+from ptcli.task.probabilities import sigmoid
 from ptcli.task.reading.bad_rows import UnusableError
 from ptcli.task.reading.record import Record
 from ptcli.task.rows import Row
@@ -81,8 +81,16 @@ class MultiLabel(TextKind):
     def decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """`labels` and `probabilities` of each row, of `logits` (R, C)."""
-        return decoding.decode(outputs["logits"], labels=labels, threshold=self.threshold)
+        """`labels` whose probability reaches the threshold, and all `probabilities` by label, of `logits` (R, C)."""
+        return [
+            {
+                "labels": [
+                    label for label, probability in zip(labels, row, strict=True) if probability >= self.threshold
+                ],
+                "probabilities": dict(zip(labels, row, strict=True)),
+            }
+            for row in sigmoid(outputs["logits"].reshape(-1, len(labels))).tolist()
+        ]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows."""

@@ -6,11 +6,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from ptcli.errors import DataError
-from ptcli.task.decoding import multiple_choice as decoding
 from ptcli.task.encoded import IGNORE_INDEX, Encoded
 from ptcli.task.examples import cut_longest_first, put_together, room_for
 from ptcli.task.kind import Kind
 from ptcli.task.metrics import multiple_choice as metrics
+from ptcli.task.probabilities import softmax
 from ptcli.task.reading.bad_rows import UnusableError
 from ptcli.task.reading.record import MISSING, Record, told
 from ptcli.task.rows import Row
@@ -108,8 +108,15 @@ class MultipleChoice(Kind):
     def decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """`choice`, `text` and `probabilities` of each row, of `scores` (E,)."""
-        return decoding.decode(outputs["scores"], encoded, rows)
+        """`choice` (from 0), its `text`, and the `probabilities` of all choices, of `scores` (E,), one a choice."""
+        bounds = np.searchsorted(encoded.row_of_example, np.arange(len(rows) + 1))
+        predictions: list[dict[str, Any]] = []
+        for row, begin, end in zip(rows, bounds[:-1], bounds[1:], strict=True):
+            assert end - begin == len(row.choices), f"{end - begin} examples for {len(row.choices)} choices"
+            probabilities = softmax(outputs["scores"][begin:end])
+            choice = int(probabilities.argmax())
+            predictions.append({"choice": choice, "text": row.choices[choice], "probabilities": probabilities.tolist()})
+        return predictions
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows."""

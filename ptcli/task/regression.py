@@ -6,7 +6,6 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ptcli.task.decoding import regression as decoding
 from ptcli.task.encoded import Encoded
 from ptcli.task.metrics import regression as metrics
 from ptcli.task.reading.bad_rows import UnusableError
@@ -45,8 +44,8 @@ class Regression(TextKind):
     def decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """`value` of each row, of `values` (R,)."""
-        return decoding.decode(outputs["values"])
+        """`value` of each row, of `values` (R,), as it is: no number is cut to a range."""
+        return [{"value": value} for value in outputs["values"].astype(np.float64).tolist()]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows."""

@@ -10,7 +10,7 @@ from ptcli.model.sharing.groups import GroupSharing
 from ptcli.optimizer.groups import parameter_groups
 from ptcli.task.adversarial.fgm import FastGradient
 from ptcli.task.initialise import check_length, initialise
-from ptcli.task.pooling.pooler import PooledToken
+from ptcli.task.pooling import PooledToken
 
 from ..model.build import encoder
 from .batches import batch_of, step_of
