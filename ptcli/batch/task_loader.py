@@ -47,7 +47,7 @@ class TaskLoader:
     arithmetic, its gradient.
 
     Args:
-        encoded: the examples, in each of the ways in which the rows are put (`Kind.versions`): an epoch draws one way
+        encoded: the examples, in each of the ways in which the rows are put (`Task.versions`): an epoch draws one way
             for each question.
         model: that reads the rows: `isolates` and `longest_row` are asked for. Where it keeps the examples of a row
             apart, a row has several of them; where it does not, and with `group_by_length`, each has its own.

@@ -9,7 +9,6 @@ import numpy as np
 from ptcli.errors import ConfigError
 from ptcli.task.encoded import IGNORE_INDEX, Encoded
 from ptcli.task.examples import begins_of, length_of, put_together, room_for
-from ptcli.task.kind import Kind
 from ptcli.task.metrics import extractive_qa as metrics
 from ptcli.task.metrics.threshold import best_threshold
 from ptcli.task.reading.bad_rows import UnusableError
@@ -17,11 +16,12 @@ from ptcli.task.reading.record import Record
 from ptcli.task.rows import Answer, Row
 from ptcli.task.settings import Column, TaskSettings
 from ptcli.task.spans import best_answers, tokens_of_answer, windows_of, without_space
+from ptcli.task.task import Task
 from ptcli.tokenizer.tokenizer import Tokenizer
 
 
-class ExtractiveQA(Kind):
-    """A question's answer is a stretch of a context (SQuAD, arXiv:1606.05250, 1806.03822). Settings are Kind's, and:
+class ExtractiveQA(Task):
+    """A question's answer is a stretch of a context (SQuAD, arXiv:1606.05250, 1806.03822). Settings are Task's, and:
 
     A context that is too long becomes several examples, windows that overlap (Devlin et al. 2018, arXiv:1810.04805); in
     those without the whole answer the classification token is the target. `text` is the column of the question, `label`
@@ -56,7 +56,6 @@ class ExtractiveQA(Kind):
         super().__init__(**settings)
         self.context, self.no_answer, self.stride = context, no_answer, stride
         self.max_query_length, self.longest_answer, self.threshold = max_query_length, longest_answer, threshold
-        self._moved = self._unplaced = 0
 
     def check(self) -> None:
         """Raise ConfigError where a setting is out of its range, or nothing can be read."""
@@ -227,22 +226,21 @@ class ExtractiveQA(Kind):
 
     def remarks(self) -> list[str]:
         """What was left out, moved or replaced in what was read last."""
-        moved = f"{self._moved:,} answers stand elsewhere than the file says and are moved to the nearest place"
-        absent = f"{self._unplaced:,} answers are not in their context as such: they are compared with, not learnt"
-        return [*super().remarks(), *([moved] if self._moved else []), *([absent] if self._unplaced else [])]
-
-    def _begin(self) -> None:
-        super()._begin()
-        self._moved = self._unplaced = 0
+        lines = super().remarks()
+        if moved := self.counts["moved"]:
+            lines.append(f"{moved:,} answers stand elsewhere than the file says and are moved to the nearest place")
+        if absent := self.counts["unplaced"]:
+            lines.append(f"{absent:,} answers are not in their context as such: they are compared with, not learnt")
+        return lines
 
     def _placed(self, text: str, start: int | None, context: str) -> Answer:
         if start is not None and start >= 0 and context.startswith(text, start):
             return Answer(text, start)
         places = [found.start() for found in re.finditer(re.escape(text), context)]
         if not places:
-            self._unplaced += 1
+            self.counts["unplaced"] += 1
             return Answer(text, -1)
-        self._moved += start is not None and start >= 0
+        self.counts["moved"] += start is not None and start >= 0
         return Answer(text, min(places, key=lambda place: abs(place - (start or 0))))
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ptcli.errors import ConfigError
-from ptcli.task.kind import Kind
 from ptcli.task.metrics.score import LOWER_IS_BETTER
+from ptcli.task.task import Task
 
 _SHARED = {"reinitialise_layers": 0, "freeze_layers": 0, "freeze_embeddings": False}  # what is about the encoder
 
@@ -31,7 +31,7 @@ class Multi:
     def __init__(
         self,
         *,
-        members: Mapping[str, Kind],
+        members: Mapping[str, Task],
         mixing: Callable[[Sequence[int]], list[int]],
         pretraining: float = 0.0,
         then_epochs: float | None = None,
@@ -73,7 +73,7 @@ class Multi:
         total = sum(steps)
         return [*steps, max(1, round(total * self.pretraining / (1 - self.pretraining))) if self.pretraining else 0]
 
-    def _check_shared(self, name: str, member: Kind) -> None:
+    def _check_shared(self, name: str, member: Task) -> None:
         for key, default in _SHARED.items():
             value = member.on_model.get(key, default)
             if value != default:

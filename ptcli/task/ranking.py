@@ -13,12 +13,12 @@ from ptcli.task.reading.record import Record
 from ptcli.task.regression import number_in
 from ptcli.task.rows import Row
 from ptcli.task.settings import Column, TaskSettings
-from ptcli.task.texts import TextKind
+from ptcli.task.texts import TextTask
 from ptcli.tokenizer.tokenizer import Tokenizer
 
 
-class Ranking(TextKind):
-    """A row is a query and a candidate, its label how relevant that is: 0 or less not at all. Settings are Kind's, and:
+class Ranking(TextTask):
+    """A row is a query and a candidate, its label how relevant that is: 0 or less not at all. Settings are Task's, and:
 
     Candidates with one `group` are compared; without a column for it, those of the same query text.
 
@@ -57,7 +57,7 @@ class Ranking(TextKind):
 
     def label_of(self, value: Any, record: Record, row: dict[str, Any]) -> float:
         """The relevance."""
-        return number_in(value) if self.relevant is None else float(self.canonical(value) == self.relevant)
+        return number_in(value) if self.relevant is None else float(self.names.canonical(value) == self.relevant)
 
     def targets(self, rows: Sequence[Row], labels: Sequence[str]) -> np.ndarray:
         """Relevance, float32 (R,)."""

@@ -12,11 +12,11 @@ from ptcli.task.reading.bad_rows import UnusableError
 from ptcli.task.reading.record import Record
 from ptcli.task.rows import Row
 from ptcli.task.settings import Column, TaskSettings
-from ptcli.task.texts import TextKind
+from ptcli.task.texts import TextTask
 
 
-class Regression(TextKind):
-    """A text, or two, have a number. Settings are TextKind's and Kind's; numbers are taken as they are."""
+class Regression(TextTask):
+    """A text, or two, have a number. Settings are TextTask's and Task's; numbers are taken as they are."""
 
     num_texts = 2
     target = "value"

@@ -5,24 +5,23 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ptcli.errors import DataError
-from ptcli.task.classification import number_of
 from ptcli.task.encoded import IGNORE_INDEX, Encoded
 from ptcli.task.examples import put_together, room_for
-from ptcli.task.kind import Kind
+from ptcli.task.labels import number_of
 from ptcli.task.metrics import token_classification as metrics
 from ptcli.task.metrics.entities import entities, have_entities, repaired
 from ptcli.task.probabilities import softmax
 from ptcli.task.reading.bad_rows import UnusableError
 from ptcli.task.reading.entity_spans import tags_of_spans
-from ptcli.task.reading.record import MISSING, Record, told
+from ptcli.task.reading.record import Record
 from ptcli.task.rows import Row
 from ptcli.task.settings import TaskSettings
+from ptcli.task.task import Task
 from ptcli.tokenizer.tokenizer import Tokenizer
 
 
-class TokenClassification(Kind):
-    """Each word has a tag, learnt and read at its first token. Settings are Kind's, and:
+class TokenClassification(Task):
+    """Each word has a tag, learnt and read at its first token. Settings are Task's, and:
 
     A sentence longer than max_length becomes several examples, cut between words: no word is left without a tag but
     those that have no token of their own. `text` and `label` are columns of lists; a text that is no list is cut at
@@ -45,10 +44,7 @@ class TokenClassification(Kind):
 
     def texts_of(self, record: Record) -> dict[str, Any]:
         """The words."""
-        value = record.find(self.text)
-        if value is MISSING:
-            has = ", ".join(record.values) if record.named else f"{len(record.values)} columns without names, from 0 on"
-            raise DataError(f"{record.source} has no column {told(self.text)}; there: {has}. Name it: task.text=COLUMN")
+        value = self.value_at(record, self.text, "text")
         if isinstance(value, str):
             by_character = isinstance(record.find(self.label), dict) or (not self.word_separator and " " not in value)
             value = list(value) if by_character else value.split()
@@ -66,7 +62,7 @@ class TokenClassification(Kind):
             raise UnusableError(f"has {len(tags) if isinstance(tags, list) else 'no'} tags for {len(words)} words")
         if any(tag is None for tag in tags):
             raise UnusableError("has a word without a tag")
-        return tuple(self.canonical(tag) for tag in tags)
+        return tuple(self.names.canonical(tag) for tag in tags)
 
     def encode(
         self, rows: Sequence[Row], *, tokenizer: Tokenizer, max_length: int, labels: Sequence[str] = ()
@@ -203,7 +199,7 @@ def _word_spans(words: Sequence[str], separator: str) -> np.ndarray:
 def _numbers(row: Row, numbers: Mapping[str, int]) -> np.ndarray:
     if row.label is None:
         return np.full(len(row.words), IGNORE_INDEX, np.int64)
-    return np.array([number_of(label, numbers, row) for label in row.label], np.int64)
+    return np.array([number_of(label, numbers, source=row.source) for label in row.label], np.int64)
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:
