@@ -340,7 +340,7 @@ def packed_is_padded(words):
     data = make_data(config, store, vocabulary)
     torch.manual_seed(0)
     step = make_model(config, vocabulary.size, data.pair).eval()
-    steps = training_loader(config, data, micro_size=config.batch.size, static_length=False).steps()
+    steps = training_loader(config, data, model=step.model, micro_size=config.batch.size, static_length=False).steps()
     batch = next(steps).micro_batches[0]
     steps.close()
     with torch.no_grad():

@@ -64,6 +64,17 @@ def uniforms(key, counters):
 
 
 @compiled
+def uniforms_at(key, keys, offsets):
+    """A float in [0, 1) for each position of flat examples, from the example's key and its place: float64 (N,)."""
+    out = np.empty(offsets[-1], np.float64)
+    for e in range(keys.shape[0]):
+        stream = draw(key, keys[e])
+        for i in range(offsets[e + 1] - offsets[e]):
+            out[offsets[e] + i] = uniform(stream, np.uint64(i))
+    return out
+
+
+@compiled
 def permute(positions, n, key):
     """Where the positions (int64, each in [0, n)) come to lie in the order `key`: a bijection on [0, n).
 

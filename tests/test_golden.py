@@ -58,6 +58,7 @@ def test_every_set_up_is_written_down_and_differs():
 def hashes(overrides: list[str], folder: Path) -> list[str]:
     """Hashes of the first batches that a command line with these overrides trains on; files are made in `folder`."""
     from ptcli.assembly.data import make_data, training_loader
+    from ptcli.assembly.model import model_shape
     from ptcli.assembly.text import prepare_text
     from ptcli.config.compose import compose
     from ptcli.trainer.loop import Trainer
@@ -70,7 +71,7 @@ def hashes(overrides: list[str], folder: Path) -> list[str]:
     store = prepare_text(config)
     data = make_data(config, store, store.tokenizer().vocabulary)
     micro_size = Trainer().micro_size(config.batch.size, config.batch.micro_size)
-    loader = training_loader(config, data, micro_size=micro_size, static_length=False)
+    loader = training_loader(config, data, model=model_shape(config), micro_size=micro_size, static_length=False)
     steps = loader.steps()
     found = [_hash(step.micro_batches) for step in itertools.islice(steps, BATCHES)]
     steps.close()

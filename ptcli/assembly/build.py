@@ -4,21 +4,23 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ptcli.config.targets import locate
+from ptcli.config.targets import locate, refuse
 from ptcli.errors import ConfigError, PtcliError
 
 
 def build(config: DictConfig, key: str, *, plugins: tuple[str, ...] = (), **given: Any) -> Any:
     """The object that `config.<key>` names, with `given` as further arguments. Plain dicts and lists go in.
 
-    A value that its constructor refuses becomes ConfigError with the key. Targets outside the allowed ones are refused
-    here too, so that a configuration that did not pass the nets brings no code.
+    A value that its constructor refuses becomes ConfigError with the key. What may not stand at the key is refused here
+    too, before anything is imported, so that a configuration that did not pass the nets brings no code.
     """
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate
 
     node = OmegaConf.select(config, key)
-    _check_targets(OmegaConf.to_container(node, resolve=True), plugins)
+    plain = OmegaConf.to_container(node, resolve=True)
+    refuse(plain, key, plugins=plugins)
+    _find_all(plain, plugins)
     try:
         # Partial first: what is given stays the object it is, where Hydra would make a config of a dataclass.
         return instantiate(node, _convert_="all", _partial_=True)(**given)
@@ -37,12 +39,9 @@ def _told(error: BaseException, key: str) -> PtcliError:
     return ConfigError(f"{key}: {error}")
 
 
-def _check_targets(node: Any, plugins: tuple[str, ...]) -> None:
-    if isinstance(node, dict):
-        if "_target_" in node:
-            locate(str(node["_target_"]), plugins)
-        for value in node.values():
-            _check_targets(value, plugins)
-    elif isinstance(node, list):
-        for value in node:
-            _check_targets(value, plugins)
+def _find_all(node: Any, plugins: tuple[str, ...]) -> None:
+    """Find every class by the rules of `locate`, which Hydra does not know."""
+    if isinstance(node, dict) and "_target_" in node:
+        locate(node["_target_"], plugins)
+    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        _find_all(value, plugins)

@@ -30,6 +30,7 @@ class Data:
     packing: Any
     mask: Any
     learnt: Learnt  # what masks and baselines know of the training text
+    noises: dict[str, Any]  # what else changes the text or asks about it, by the name of what asks
 
 
 def make_data(config: DictConfig, store: Store, vocabulary: Vocabulary, learnt: Learnt | None = None) -> Data:
@@ -38,20 +39,27 @@ def make_data(config: DictConfig, store: Store, vocabulary: Vocabulary, learnt: 
     pair, packing = part(config, "pair"), part(config, "packing")
     learnt = learn(config, store, training=training, held_out=held_out, vocabulary=vocabulary, known=learnt)
     mask = make_mask(config, "mask", store=store, vocabulary=vocabulary, learnt=learnt)
-    return Data(store, vocabulary, training, held_out, pair, packing, mask, learnt)
+    return Data(store, vocabulary, training, held_out, pair, packing, mask, learnt, make_noises(config))
+
+
+def make_noises(config: DictConfig) -> dict[str, Any]:
+    """What the auxiliary losses ask about, made on the words side, by their names."""
+    asking = config.get("auxiliary") or {}
+    return {name: part(config, f"auxiliary.{name}.noise") for name in asking if asking[name].get("noise") is not None}
 
 
 def training_loader(
     config: DictConfig,
     data: Data,
     *,
+    model: Any,
     micro_size: int,
     static_length: bool,
     group_size: int | None = None,
     rank: int = 0,
     ranks: int = 1,
 ) -> "Loader":
-    """Feeds training: of `ranks` processes, number `rank`."""
+    """Feeds the training of `model`: of `ranks` processes, number `rank`."""
     from ptcli.batch.loader import Loader  # torch: `ptcli prepare` does without
     from ptcli.batch.stream import StreamLoader
 
@@ -72,6 +80,9 @@ def training_loader(
         "group_size": group_size,
         "rank": rank,
         "ranks": ranks,
+        "noises": data.noises,
+        "isolates": model.isolates,
+        "longest_row": model.longest_row,
     }
     if not OmegaConf.select(config, "corpus.streaming", default=False):
         return Loader(**settings)
@@ -84,8 +95,8 @@ def training_loader(
     return StreamLoader(stream=stream, **settings)
 
 
-def row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the first data epoch is made of."""
+def row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary, *, isolates: bool = True) -> dict[str, Any]:
+    """What the first data epoch is made of, for a model that keeps the examples of a row apart or does not."""
     training, held_out = store.split(config.eval.fraction)
     pair, packing = part(config, "pair"), part(config, "packing")
     pair.check_documents(training)
@@ -94,6 +105,7 @@ def row_facts(config: DictConfig, store: Store, vocabulary: Vocabulary) -> dict[
     rows = 0
     for documents in training:
         index = packing.index(documents, layout=vocabulary.layout, **how)
+        index = index if isolates else index.one_example_a_row()
         counts.update(index.counts)
         rows += index.num_rows
         del index  # before the next one is made

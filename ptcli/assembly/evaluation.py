@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     pass
 
 
-def make_evaluation(config: DictConfig, data: Data, *, counts: Any, micro_size: int) -> Any:
+def make_evaluation(config: DictConfig, data: Data, *, model: Any, counts: Any, micro_size: int) -> Any:
     """The held-out documents under the fixed mask and under the training's own; None where nothing is held out."""
     from ptcli.batch.loader import Loader
     from ptcli.evaluation.held_out import Evaluation
@@ -27,6 +27,10 @@ def make_evaluation(config: DictConfig, data: Data, *, counts: Any, micro_size: 
         "vocabulary": data.vocabulary,
         "batch_size": micro_size,
         "micro_size": micro_size,
+        "seed": 0,
+        "isolates": model.isolates,
+        "longest_row": model.longest_row,
+        "needs": ("documents",),
     }
     # Rows, mask and seed of the fixed evaluation are no setting's: what it measures compares over runs.
     fixed = Loader(
@@ -34,10 +38,11 @@ def make_evaluation(config: DictConfig, data: Data, *, counts: Any, micro_size: 
         pair=NoPair(),
         mask=make_mask(config, "eval.mask", store=data.store, vocabulary=data.vocabulary, learnt=data.learnt),
         max_length=min(config.eval.max_length, OmegaConf.select(config, "max_length") or config.eval.max_length),
-        seed=0,
         **shared,
     )
-    own = Loader(packing=data.packing, pair=data.pair, mask=data.mask, max_length=config.max_length, seed=0, **shared)
+    own = Loader(
+        packing=data.packing, pair=data.pair, mask=data.mask, max_length=config.max_length, noises=data.noises, **shared
+    )
     return Evaluation(
         fixed=fixed,
         own=own,

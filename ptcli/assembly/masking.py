@@ -45,7 +45,7 @@ def learn(
         learnt["token_counts"] = _token_counts(store, held_out)
     for key in MASKS:
         settings = _settings(config, key)
-        if getattr(settings, "needs_ngrams", False) and _ngrams_name(key) not in learnt:
+        if "ngrams" in needs_of(settings) and _ngrams_name(key) not in learnt:
             learnt[_ngrams_name(key)] = _ngrams(settings, config, store, training, vocabulary)
     return learnt
 
@@ -58,11 +58,16 @@ def make_mask(config: DictConfig, key: str, *, store: Store, vocabulary: Vocabul
         given["never"] = never_ids(settings.never, store)
     if getattr(settings, "scheduled", False) and settings.schedule_steps is None:
         given["schedule_steps"] = OmegaConf.select(config, "budget.steps")
-    if getattr(settings, "needs_units", False):
+    if "units" in needs_of(settings):
         given["unit_types"] = _build(config, "words").unit_types
-    if getattr(settings, "needs_ngrams", False):
+    if "ngrams" in needs_of(settings):
         given["ngrams"] = learnt[_ngrams_name(key)]
     return _build(config, key, **given)
+
+
+def needs_of(part: Any) -> frozenset[str]:
+    """What a mask or a noise asks for; nothing where it does not say."""
+    return frozenset(getattr(part, "needs", ()))
 
 
 def masked_vocabulary(mask: Any, vocabulary: Vocabulary) -> Vocabulary:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -19,15 +18,10 @@ if TYPE_CHECKING:
     from ptcli.trainer.loop import Trainer
 
 
-def make_phases(
-    config: DictConfig, data: Data, *, trainer: "Trainer", flops_per_token: Callable[[int], float]
-) -> list[Phase]:
-    """What the trainer is given: one phase where nothing changes in the course of the run.
-
-    `flops_per_token`: of a forward pass, by the length of rows.
-    """
+def make_phases(config: DictConfig, data: Data, *, trainer: "Trainer", model: Any) -> list[Phase]:
+    """What the trainer is given: one phase where nothing changes in the course of the run."""
     settings = phases_of(config) or [Settings(1.0, {})]
-    return [_phase(config, data, one, trainer=trainer, flops_per_token=flops_per_token) for one in settings]
+    return [_phase(config, data, one, trainer=trainer, model=model) for one in settings]
 
 
 def check_batches(config: DictConfig, trainer: "Trainer") -> None:
@@ -60,7 +54,7 @@ def _phase(
     settings: Settings,
     *,
     trainer: "Trainer",
-    flops_per_token: Callable[[int], float],
+    model: Any,
 ) -> Phase:
     own = configuration_of(config, settings) if settings.settings else config
     micro_size = trainer.micro_size(own.batch.size, own.batch.micro_size)
@@ -74,6 +68,7 @@ def _phase(
         return training_loader(
             own,
             fed,
+            model=model,
             micro_size=micro_size,
             static_length=trainer.device.type == "cuda",
             group_size=group_size,
@@ -86,7 +81,7 @@ def _phase(
         until=settings.until,
         rows=_rows(own, group_size),
         rate=_learning_rate(own) / _learning_rate(config),
-        operations=3 * flops_per_token(own.max_length),
+        operations=3 * model.flops_per_token(own.max_length),
         text=str(settings),
     )
 

@@ -3,28 +3,22 @@
 Masks work on the flat examples, before rows exist: a packed row and a padded row hold the same masked examples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from ptcli.batch.contract import IGNORE_INDEX
+from ptcli.batch.columns import Places, columns_of
+from ptcli.batch.contract import LABELS, PAIR_LABELS, Column
 from ptcli.compiled import compiled
 from ptcli.mask.examples import Examples, Masked
 from ptcli.packing.index import Index
+from ptcli.store.documents import Documents
 from ptcli.store.units import Units
-from ptcli.tokenizer.vocabulary import Layout, Vocabulary
+from ptcli.tokenizer.vocabulary import Vocabulary
 
-_LAID_OUT = (
-    "input_ids",
-    "attention_mask",
-    "token_type_ids",
-    "position_ids",
-    "sequence_ids",
-    "labels",
-    "pair_labels",
-)
+_LAID_OUT = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "sequence_ids")
 
 
 class TokenShard(Protocol):
@@ -41,18 +35,34 @@ class TokenShard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Flat examples of some rows, with what laying them out needs."""
+    """Flat examples of some rows, and what laying them out needs. `examples` have the column `segments`, uint8 (N,)."""
 
     examples: Examples
-    segments: np.ndarray  # uint8 (N,)
-    pair_labels: np.ndarray  # int64 (E,)
     row_of_example: np.ndarray  # int64 (E,): row number within the batch, ascending
     num_rows: int
+    added: Mapping[str, np.ndarray]  # columns of the batch by name, beside those of the examples
     classify_last: bool = False  # as in the tokenizer's layout
 
+    def values_of(self, column: Column) -> np.ndarray:
+        """A column that a part adds, before it is laid out."""
+        return self.examples[column.name] if column.name in self.examples else self.added[column.name]
 
-def gather(index: Index, shard: TokenShard, rows: np.ndarray, vocabulary: Vocabulary) -> Gathered:
-    """The examples of `rows` (int64) of one index, special tokens put in, flat and in row order."""
+
+def gather(
+    index: Index,
+    shard: TokenShard,
+    rows: np.ndarray,
+    vocabulary: Vocabulary,
+    *,
+    documents: Documents | None = None,
+    first_document: int = 0,
+    needs: Iterable[str] = (),
+) -> Gathered:
+    """The examples of `rows` (int64) of one index, special tokens put in, flat and in row order.
+
+    `needs`: columns that are wanted of them (ptcli/batch/columns.py), for which `documents`, those of the index, are
+    asked; `first_document` is the number of the first of them.
+    """
     chosen, row_of_example = _examples_of(index.row_examples, rows)
     layout = vocabulary.layout
     tokens, offsets, maskable, word_starts, segments = _flatten(
@@ -68,15 +78,17 @@ def gather(index: Index, shard: TokenShard, rows: np.ndarray, vocabulary: Vocabu
         np.array(layout.suffix, np.int32),
         vocabulary.special,
     )
-    keys = index.example_keys(chosen)
-    named = _named_units(index, shard.units, chosen, layout, tokens.shape[0]) if shard.units else (None, None)
-    examples = Examples(tokens, offsets, maskable, word_starts, keys, *named)
-    labels = index.pair_labels[chosen]
-    return Gathered(examples, segments, labels, row_of_example, rows.shape[0], layout.classify_last)
+    columns = {"segments": segments}
+    if needs:
+        assert documents is not None, "columns are made from documents"
+        columns |= columns_of(Places(index, chosen, documents, shard, layout, first_document), needs)
+    examples = Examples(tokens, offsets, maskable, word_starts, index.example_keys(chosen), columns)
+    added = {PAIR_LABELS.name: index.pair_labels[chosen]}
+    return Gathered(examples, row_of_example, rows.shape[0], added, layout.classify_last)
 
 
-def join(parts: Sequence[Gathered]) -> Gathered:
-    """Several gathered parts as one batch, rows in the order of the parts."""
+def join(parts: Sequence[Gathered], columns: Sequence[Column] = (PAIR_LABELS,)) -> Gathered:
+    """Several gathered parts as one batch, rows in the order of the parts. `columns`: declarations of what is added."""
     if len(parts) == 1:
         return parts[0]
     token_bases = np.cumsum([0] + [part.examples.tokens.shape[0] for part in parts])
@@ -88,91 +100,70 @@ def join(parts: Sequence[Gathered]) -> Gathered:
         np.concatenate([part.examples.maskable for part in parts]),
         np.concatenate([part.examples.word_starts for part in parts]),
         np.concatenate([part.examples.keys for part in parts]),
-        _concatenated([part.examples.unit_starts for part in parts]),
-        _concatenated([part.examples.unit_types for part in parts]),
+        {name: np.concatenate([part.examples[name] for part in parts]) for name in parts[0].examples.columns},
     )
+    kinds = {column.name: column.kind for column in columns}
+    added = {
+        name: np.concatenate(
+            [
+                part.added[name] + base * (kinds[name] == "position")
+                for part, base in zip(parts, token_bases, strict=False)
+            ]
+        )
+        for name in parts[0].added
+    }
     return Gathered(
         examples,
-        np.concatenate([part.segments for part in parts]),
-        np.concatenate([part.pair_labels for part in parts]),
         np.concatenate([part.row_of_example + base for part, base in zip(parts, row_bases, strict=False)]),
         int(row_bases[-1]),
+        added,
         parts[0].classify_last,
     )
 
 
-def lay_out(gathered: Gathered, masked: Masked, *, pad_token_id: int, length: int) -> dict[str, np.ndarray]:
-    """The batch contract's arrays, (B, length) each: examples of a row one after the other, then padding."""
-    laid_out = np.empty((len(_LAID_OUT), gathered.num_rows, length), np.int64)
-    label_positions, pair_positions = _place(
-        gathered.examples.offsets,
-        gathered.row_of_example,
-        gathered.segments,
-        gathered.pair_labels,
-        masked.input_ids,
-        masked.labels,
-        gathered.classify_last,
-        pad_token_id,
-        laid_out,
+def lay_out(
+    gathered: Gathered,
+    masked: Masked,
+    *,
+    pad_token_id: int,
+    length: int,
+    columns: Sequence[Column] = (LABELS, PAIR_LABELS),
+) -> dict[str, np.ndarray]:
+    """The batch contract's arrays: examples of a row one after the other, then padding; and the declared `columns`."""
+    examples, shape = gathered.examples, (gathered.num_rows, length)
+    laid_out = np.empty((len(_LAID_OUT), *shape), np.int64)
+    places = _place(
+        examples.offsets, gathered.row_of_example, examples["segments"], masked.input_ids, pad_token_id, laid_out
     )
-    arrays = dict(zip(_LAID_OUT, laid_out, strict=True))
-    return arrays | {"label_positions": label_positions, "pair_positions": pair_positions}
+    arrays: dict[str, np.ndarray] = dict(zip(_LAID_OUT, laid_out, strict=True))
+    # Classification reads an example's first position, [CLS] or <s>, or its last one, XLNet's <cls>.
+    classified = examples.offsets[1:] - 1 if gathered.classify_last else examples.offsets[:-1]
+    values = {LABELS.name: masked.labels, **examples.columns, **gathered.added}
+    for column in columns:
+        if column.kind == "value":
+            arrays[column.name] = values[column.name].astype(column.dtype)
+        elif column.kind == "position":
+            arrays[column.name] = places[values[column.name]]
+        else:
+            at = places if column.kind == "token" else places[classified]
+            value, laid = values[column.name], np.full(shape, column.fill, column.dtype)
+            laid.reshape(-1)[at] = value
+            arrays |= {column.name: laid, column.positions: at[value != column.fill]}
+    return arrays
+
+
+def num_scored(arrays: Mapping[str, np.ndarray], columns: Iterable[Column]) -> dict[str, int]:
+    """How many entries of each declared column of a batch are scored."""
+    return {
+        column.name: arrays[column.positions if column.kind in ("token", "example") else column.name].shape[0]
+        for column in columns
+    }
 
 
 def longest_row(gathered: Gathered) -> int:
     """Tokens in the fullest row."""
     lengths = np.diff(gathered.examples.offsets)
     return int(np.bincount(gathered.row_of_example, weights=lengths, minlength=gathered.num_rows).max())
-
-
-def _concatenated(parts: list[np.ndarray | None]) -> np.ndarray | None:
-    """One array; None where the parts have none: all come from one store, and have it or have it not."""
-    arrays = [part for part in parts if part is not None]
-    assert len(arrays) in (0, len(parts))
-    return np.concatenate(arrays) if arrays else None
-
-
-def _named_units(
-    index: Index, units: Units, chosen: np.ndarray, layout: Layout, num_positions: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """`unit_starts` and `unit_types` of flat examples. A unit that reaches over a piece's edge is cut there."""
-    starts, types = np.zeros(num_positions, bool), np.zeros(num_positions, np.uint8)
-    _place_units(
-        index.piece_start,
-        index.piece_length,
-        index.example_pieces,
-        chosen,
-        np.asarray(units.first),
-        np.asarray(units.length),
-        np.asarray(units.type),
-        len(layout.prefix),
-        len(layout.between),
-        len(layout.suffix),
-        starts,
-        types,
-    )
-    return starts, types
-
-
-@compiled
-def _place_units(
-    start, length, example_pieces, chosen, first, size, kind, num_prefix, num_between, num_suffix, starts, types
-):
-    at = 0
-    for i in range(chosen.shape[0]):
-        at += num_prefix
-        last = example_pieces[chosen[i] + 1]
-        for p in range(example_pieces[chosen[i]], last):
-            begin, end = start[p], start[p] + length[p]
-            u = max(np.searchsorted(first, begin, side="right") - 1, 0)  # it may reach into the piece
-            while u < first.shape[0] and first[u] < end:
-                inner, outer = max(first[u], begin), min(first[u] + size[u], end)
-                if inner < outer:
-                    starts[at + inner - begin] = True
-                    for t in range(inner, outer):
-                        types[at + t - begin] = kind[u] + 1
-                u += 1
-            at += length[p] + (num_between if p + 1 < last else num_suffix)
 
 
 @compiled
@@ -230,46 +221,30 @@ def _flatten(start, length, segment, example_pieces, chosen, tokens, bits, prefi
 
 
 @compiled
-def _place(
-    offsets, row_of_example, segments, pair_labels_of, masked_ids, masked_labels, classify_last, pad_token_id, laid_out
-):
-    """Write every place of `laid_out` (7, B, S) once; returns where labels and pair labels are scored."""
-    input_ids, attention_mask, token_type_ids, position_ids, sequence_ids, labels, pair_labels = (
+def _place(offsets, row_of_example, segments, masked_ids, pad_token_id, laid_out):
+    """Write every place of `laid_out` (5, B, S) once; returns where each flat position lies in (B * S)."""
+    input_ids, attention_mask, token_type_ids, position_ids, sequence_ids = (
         laid_out[0],
         laid_out[1],
         laid_out[2],
         laid_out[3],
         laid_out[4],
-        laid_out[5],
-        laid_out[6],
     )
-    label_positions = np.empty(np.sum(masked_labels != IGNORE_INDEX), np.int64)
-    pair_positions = np.empty(np.sum(pair_labels_of != IGNORE_INDEX), np.int64)
-    e, num_labels, num_pairs, length = 0, 0, 0, input_ids.shape[1]
+    places = np.empty(masked_ids.shape[0], np.int64)
+    e, length = 0, input_ids.shape[1]
     for row in range(input_ids.shape[0]):
         at, sequence = 0, 0
         while e < row_of_example.shape[0] and row_of_example[e] == row:
             sequence += 1
             begin = at
             for flat in range(offsets[e], offsets[e + 1]):
-                label = masked_labels[flat]
                 input_ids[row, at] = masked_ids[flat]
                 attention_mask[row, at] = 1
                 token_type_ids[row, at] = segments[flat]
                 position_ids[row, at] = at - begin
                 sequence_ids[row, at] = sequence
-                labels[row, at] = label
-                pair_labels[row, at] = IGNORE_INDEX
-                if label != IGNORE_INDEX:
-                    label_positions[num_labels] = row * length + at
-                    num_labels += 1
+                places[flat] = row * length + at
                 at += 1
-            if pair_labels_of[e] != IGNORE_INDEX:
-                # Classification reads an example's first position, [CLS] or <s>, or its last one, XLNet's <cls>.
-                place = at - 1 if classify_last else begin
-                pair_labels[row, place] = pair_labels_of[e]
-                pair_positions[num_pairs] = row * length + place
-                num_pairs += 1
             e += 1
         for place in range(at, length):
             input_ids[row, place] = pad_token_id
@@ -277,6 +252,4 @@ def _place(
             token_type_ids[row, place] = 0
             position_ids[row, place] = 0
             sequence_ids[row, place] = 0
-            labels[row, place] = IGNORE_INDEX
-            pair_labels[row, place] = IGNORE_INDEX
-    return label_positions, pair_positions
+    return places

@@ -6,19 +6,21 @@ seeks. A step that reaches an epoch's end goes on in the next one: no row is dro
 
 import queue
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from torch import Tensor
 
-from ptcli.batch.collate import Gathered, TokenShard, gather, join, lay_out, longest_row
+from ptcli.batch.collate import Gathered, TokenShard, gather, join, lay_out, longest_row, num_scored
+from ptcli.batch.columns import Places, concatenated_ranges, documents
+from ptcli.batch.contract import LABELS, PAIR_LABELS
 from ptcli.batch.groups import LengthGroups
-from ptcli.batch.sources import documents_of
 from ptcli.batch.tensors import to_tensors
-from ptcli.errors import DataError
+from ptcli.errors import ConfigError, DataError
 from ptcli.mask.examples import Examples, Masked
+from ptcli.noise.noise import Noise
 from ptcli.packing.index import Index
 from ptcli.randomness import key_of, permute
 from ptcli.store.documents import Documents
@@ -58,7 +60,7 @@ class Step:
     """What one optimiser step is fed. `position` is the data state after it; `counts` are over the whole step."""
 
     micro_batches: list[dict[str, Tensor]]
-    counts: dict[str, int]  # labels, pair_labels, tokens, maskable, positions
+    counts: dict[str, int]  # scored entries of each declared column; tokens, maskable, positions
     position: dict[str, Any]  # epoch, row (next one to read), rows (read in all)
     measured: dict[str, float]  # mask_ratio, mask_ratio_asked, fill, epoch (passes over the data so far)
 
@@ -66,7 +68,7 @@ class Step:
 class Epoch:
     """The rows of one data epoch over all shards, in visiting order; with `group_size`, in groups of like length.
 
-    `shards[i]` is what `indexes[i]` points into; `data_epoch` is what packing, pair and mask see.
+    `shards[i]` and `documents[i]` are what `indexes[i]` points into; `data_epoch` is what packing, pair and mask see.
     """
 
     def __init__(
@@ -76,9 +78,11 @@ class Epoch:
         group_size: int | None = None,
         *,
         shards: Sequence[TokenShard],
+        documents: Sequence[Documents],
         data_epoch: int,
     ) -> None:
-        self.indexes, self.shards, self.data_epoch = indexes, shards, data_epoch
+        self.indexes, self.shards, self.documents, self.data_epoch = indexes, shards, documents, data_epoch
+        self.first_documents = np.cumsum([0] + [len(each.ranges) for each in documents])[:-1].tolist()
         self.offsets = np.cumsum([0] + [index.num_rows for index in indexes])
         self.num_rows = int(self.offsets[-1])
         self._key = key
@@ -121,6 +125,11 @@ class Epoch:
 class Loader:
     """Feeds a trainer. `batch_size` rows a step, `micro_size` rows a micro-batch, at most `max_length` positions a row.
 
+    `noises` change the text beside the mask and add columns to the batch; their names are part of what they draw.
+    `isolates`: whether the model keeps the examples of a row apart; where it does not, each has a row of its own.
+    `longest_row`: positions that the model can take, None for any number. `needs`: columns that whoever reads the flat
+    examples asks for, beside those of mask and noises.
+
     `static_length` lays every micro-batch out at max_length (one shape, for CUDA); otherwise at its longest row.
     `group_by_length` puts rows of like length into a micro-batch; none holds rows of two groups, so a step that crosses
     an epoch's end may have one more.
@@ -151,10 +160,24 @@ class Loader:
         rank: int = 0,
         ranks: int = 1,
         prefetch: int = 2,
+        noises: Mapping[str, Noise] | None = None,
+        isolates: bool = True,
+        longest_row: int | None = None,
+        needs: Iterable[str] = (),
     ) -> None:
+        if longest_row is not None and max_length > longest_row:
+            raise ConfigError(
+                f"max_length={max_length}: the model takes rows of {longest_row} positions. "
+                f"Use max_length={longest_row}, or a position and attention that take longer ones."
+            )
         self.batch_size, self.micro_size = batch_size, micro_size
         self._shards, self._documents = shards, documents
-        self._packing, self._pair, self._mask = packing, pair, mask
+        self._packing, self._pair, self._mask, self._noises = packing, pair, mask, dict(noises or {})
+        pairs = replace(PAIR_LABELS, names=tuple(getattr(pair, "label_names", ())))
+        self.columns = (LABELS, pairs, *(column for noise in self._noises.values() for column in noise.adds))
+        self._isolates = isolates
+        asking = [mask, *self._noises.values()]
+        self._needs = frozenset(needs).union(*(getattr(part, "needs", ()) for part in asking))
         self._vocabulary, self._max_length, self._seed = vocabulary, max_length, seed
         self._static_length, self._prefetch = static_length, prefetch
         self._group_size = (group_size or micro_size) if group_by_length else None
@@ -195,8 +218,10 @@ class Loader:
             )
             for view in documents
         ]
+        if not self._isolates:
+            indexes = [index.one_example_a_row() for index in indexes]
         key = key_of(self._seed, "order", number)
-        return Epoch(indexes, key, self._group_size, shards=shards, data_epoch=data_epoch)
+        return Epoch(indexes, key, self._group_size, shards=shards, documents=documents, data_epoch=data_epoch)
 
     def steps(self, position: dict[str, Any] | None = None, first_step: int = 0) -> Iterator[Step]:
         """Steps for ever, from a data state on; made ahead in a thread."""
@@ -237,13 +262,11 @@ class Loader:
 
         The mask is that of an optimiser step, or, at None, of evaluations: a ratio that changes is constant there.
         """
-        for gathered, masked, _ in self.once_flat(max_tokens=max_tokens, step=step):
+        for gathered, masked in self.once_flat(max_tokens=max_tokens, step=step):
             yield self.tensors_of(gathered, masked)
 
-    def once_flat(
-        self, *, max_tokens: int | None = None, step: int | None = None
-    ) -> Iterator[tuple[Gathered, Masked, np.ndarray]]:
-        """The micro-batches of `once` before they are laid out, and the document of each position, int64 (N,)."""
+    def once_flat(self, *, max_tokens: int | None = None, step: int | None = None) -> Iterator[tuple[Gathered, Masked]]:
+        """The micro-batches of `once` before they are laid out."""
         row, left, epoch = 0, max_tokens, self.epoch(0)
         while row < epoch.num_rows and (left is None or left > 0):
             size = min(self.micro_size, epoch.num_rows - row)
@@ -252,9 +275,8 @@ class Loader:
                 size = min(size, int(np.searchsorted(ends, left)) + 1)
                 left -= int(ends[size - 1])
             gathered, masked, *_ = self._micro_batch(0, row, size, step)
-            documents = [self._documents_of(number, local) for number, local in epoch.parts(row, row + size)]
             row += size
-            yield gathered, masked, np.concatenate(documents)
+            yield gathered, masked
 
     def first_epoch(self) -> Iterator[tuple[Gathered, Masked]]:
         """What the optimiser steps of epoch 0 are fed, a step at a time, before it is laid out: to be looked at."""
@@ -280,23 +302,26 @@ class Loader:
         number, first, _ = position_of(position)
         epoch = self.epoch(number)
         last = min(first + self.batch_size, epoch.num_rows)
-        found = [self._documents_of(n, local, number) for n, local in epoch.parts(first, last)]
+        found = [self._documents_of(epoch, n, local) for n, local in epoch.parts(first, last)]
         documents = [f"{document:,}" for document in np.unique(np.concatenate(found))]
         more = f" and {len(documents) - 20:,} more" if len(documents) > 20 else ""
         told = ", ".join(documents[:20]) + more
         return f"rows {first:,} to {last - 1:,} of epoch {number}, of training documents {told}"
 
-    def _documents_of(self, number: int, rows: np.ndarray, epoch: int = 0) -> np.ndarray:
-        """The document of each position of some rows of one index, counted over all shards: int64 (N,)."""
-        before = sum(len(documents.ranges) for documents in self._documents[:number])
-        index = self.epoch(epoch).indexes[number]
-        return before + documents_of(index, rows, self._documents[number], self._vocabulary.layout)
+    def _documents_of(self, epoch: Epoch, number: int, rows: np.ndarray) -> np.ndarray:
+        """The documents of some rows of one index, counted over all shards."""
+        index = epoch.indexes[number]
+        examples = concatenated_ranges(index.row_examples[rows], index.row_examples[rows + 1])
+        view, first = epoch.documents[number], epoch.first_documents[number]
+        places = Places(index, examples, view, epoch.shards[number], self._vocabulary.layout, first)
+        return documents(places)["documents"]
 
     def _lay_out(self, gathered: Gathered, masked: Masked) -> dict[str, np.ndarray]:
         length = self._max_length
         if not self._static_length:
             length = min(length, -(-longest_row(gathered) // _LENGTH_STEP) * _LENGTH_STEP)
-        return lay_out(gathered, masked, pad_token_id=self._vocabulary.pad_token_id, length=length)
+        pad = self._vocabulary.pad_token_id
+        return lay_out(gathered, masked, pad_token_id=pad, length=length, columns=self.columns)
 
     def _seek(self, position: dict[str, Any] | None) -> tuple[int, int, int]:
         """Epoch, row and rows in all of a data state."""
@@ -314,7 +339,8 @@ class Loader:
         epoch, row, total = self._seek(position)
         while True:
             micro_batches: list[dict[str, Tensor]] = []
-            counts: dict[str, int] = dict.fromkeys(("labels", "pair_labels", "tokens", "maskable", "positions"), 0)
+            names = (*(column.name for column in self.columns), "tokens", "maskable", "positions")
+            counts: dict[str, int] = dict.fromkeys(names, 0)
             epoch, row = self._pass_over(epoch, row, self._before)
             wanted = self._share
             while wanted:
@@ -322,8 +348,8 @@ class Loader:
                 size = min(size, groups.left(row)) if groups else size
                 gathered, masked, epoch, row = self._micro_batch(epoch, row, size, number)
                 arrays = self._lay_out(gathered, masked)
-                counts["labels"] += arrays["label_positions"].shape[0]
-                counts["pair_labels"] += arrays["pair_positions"].shape[0]
+                for name, number_scored in num_scored(arrays, self.columns).items():
+                    counts[name] += number_scored
                 counts["tokens"] += gathered.examples.tokens.shape[0]
                 counts["maskable"] += int(gathered.examples.maskable.sum())
                 counts["positions"] += arrays["input_ids"].size
@@ -332,7 +358,7 @@ class Loader:
             epoch, row = self._pass_over(epoch, row, self._after)
             total += self.batch_size
             measured = {
-                "mask_ratio": counts["labels"] / max(counts["maskable"], 1),
+                "mask_ratio": counts[LABELS.name] / max(counts["maskable"], 1),
                 "mask_ratio_asked": self._mask.ratio_at(number),
                 "fill": counts["tokens"] / counts["positions"],
                 "epoch": self._passes(epoch, row),
@@ -356,20 +382,41 @@ class Loader:
         while size:
             current = self.epoch(epoch)
             last = min(row + size, current.num_rows)
-            part = join(
-                [
-                    gather(current.indexes[number], current.shards[number], local, self._vocabulary)
-                    for number, local in current.parts(row, last)
-                ]
-            )
-            parts.append(part)
-            masks.append(self._mask(part.examples, seed=self._seed, epoch=current.data_epoch, step=step))
+            gathered, masked = self._fed(current, row, last, step)
+            parts.append(gathered)
+            masks.append(masked)
             size -= last - row
             epoch, row = (epoch + 1, 0) if last == current.num_rows else (epoch, last)
         if len(parts) == 1:
             return parts[0], masks[0], epoch, row
         masked = Masked(*(np.concatenate([getattr(m, name) for m in masks]) for name in Masked.__slots__))
-        return join(parts), masked, epoch, row
+        return join(parts, self.columns), masked, epoch, row
+
+    def _fed(self, epoch: Epoch, first: int, last: int, step: int | None) -> tuple[Gathered, Masked]:
+        """The rows at places [first, last) of an epoch, with all that noises and the mask make of them."""
+        gathered = join(
+            [
+                gather(
+                    epoch.indexes[number],
+                    epoch.shards[number],
+                    rows,
+                    self._vocabulary,
+                    documents=epoch.documents[number],
+                    first_document=epoch.first_documents[number],
+                    needs=self._needs,
+                )
+                for number, rows in epoch.parts(first, last)
+            ]
+        )
+        keys = {name: key_of(self._seed, f"noise.{name}", epoch.data_epoch) for name in self._noises}
+        examples, added = gathered.examples, dict(gathered.added)
+        for name, noise in self._noises.items():
+            examples = noise.before(examples, key=keys[name])
+        masked = self._mask(examples, seed=self._seed, epoch=epoch.data_epoch, step=step)
+        for name, noise in self._noises.items():
+            masked, columns = noise.after(examples, masked, key=keys[name])
+            added |= columns
+        return replace(gathered, examples=examples, added=added), masked
 
 
 def position_of(position: dict[str, Any] | None) -> tuple[int, int, int]:

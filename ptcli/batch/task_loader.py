@@ -8,9 +8,9 @@ from torch import Tensor
 
 from ptcli.batch.groups import LengthGroups
 from ptcli.batch.loader import Step, position_of
-from ptcli.batch.task_rows import Examples, Laid, check_rows_fit, isolates, lay_out, num_scored
+from ptcli.batch.task_rows import Examples, Laid, lay_out, num_scored
 from ptcli.batch.tensors import to_tensors
-from ptcli.errors import DataError
+from ptcli.errors import ConfigError, DataError
 from ptcli.packing.best_fit import best_fit
 from ptcli.randomness import draws, key_of, permute
 from ptcli.task.encoded import Encoded
@@ -49,8 +49,9 @@ class TaskLoader:
     Args:
         encoded: the examples, in each of the ways in which the rows are put (`Task.versions`): an epoch draws one way
             for each question.
-        model: that reads the rows: `isolates` and `longest_row` are asked for. Where it keeps the examples of a row
-            apart, a row has several of them; where it does not, and with `group_by_length`, each has its own.
+        isolates: whether the model keeps the examples of a row apart. Only then are several put in one, and only
+            without `group_by_length`.
+        longest_row: positions that the model can take; None: any number.
         max_length: positions of a row.
         group_by_length: questions of like length come together, so that little is padding.
         group_size: questions of a group; None: `micro_size`.
@@ -65,7 +66,8 @@ class TaskLoader:
         self,
         encoded: Sequence[Encoded],
         *,
-        model: Any,
+        isolates: bool,
+        longest_row: int | None,
         vocabulary: Vocabulary,
         max_length: int,
         batch_size: int,
@@ -79,11 +81,15 @@ class TaskLoader:
         ranks: int = 1,
     ):
         assert 0 <= rank < ranks and batch_size % ranks == 0
-        check_rows_fit(model, max_length=max_length)
+        if longest_row is not None and max_length > longest_row:
+            raise ConfigError(
+                f"max_length={max_length}: the model takes rows of {longest_row} positions, examples may be longer. "
+                f"Use max_length={longest_row}, or a model that takes longer rows."
+            )
         self.batch_size, self.micro_size = batch_size, micro_size
         self._examples = Examples(encoded)
         self._pad, self._max_length, self._seed = vocabulary.pad_token_id, max_length, seed
-        self._packed = isolates(model) and not group_by_length
+        self._packed = isolates and not group_by_length
         self._group_size = (group_size or micro_size) if group_by_length else None
         self._static_length, self._whole_epochs = static_length, whole_epochs
         assert ranks == 1 or not whole_epochs, "steps of several sizes are not divided"

@@ -17,28 +17,11 @@ Only those that the kind of task has are there.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ptcli.batch.contract import IGNORE_INDEX
-from ptcli.errors import ConfigError
 from ptcli.task.encoded import Encoded
-
-
-def isolates(model: Any) -> bool:
-    """Whether a model keeps the examples of a row apart: only then may a row have several."""
-    return getattr(model, "isolates", True)
-
-
-def check_rows_fit(model: Any, *, max_length: int) -> None:
-    """Raise ConfigError where a row may have more positions than a model takes."""
-    longest = getattr(model, "longest_row", None)
-    if longest is not None and max_length > longest:
-        raise ConfigError(
-            f"max_length={max_length}: examples may be longer than the {longest} positions that the model takes in a "
-            f"row. Use max_length={longest}, which cuts longer ones, or a model of longer rows."
-        )
 
 
 class Examples:

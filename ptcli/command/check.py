@@ -11,8 +11,8 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
 
-from ptcli.assembly.data import row_facts
-from ptcli.assembly.model import check_parts, make_model
+from ptcli.assembly.data import make_noises, row_facts
+from ptcli.assembly.model import check_parts, make_model, model_shape
 from ptcli.assembly.parts import part
 from ptcli.assembly.text import preparation, read_corpus
 from ptcli.cache import cache_folder
@@ -94,10 +94,7 @@ def _model(config: DictConfig, step: Any, vocab_size: int) -> dict[str, str]:
     layers = step.model.layers()
     length, rows = config.max_length, config.batch.micro_size or config.batch.size
     forward = step.objective.flops_per_token(step.model, length) + step.model.flops_per_batch(length) / (rows * length)
-    matrices = sum(p.numel() for p in step.objective.parameters() if p.ndim > 1)
-    if getattr(step.objective.masked_lm_head, "decoder", None) is None:
-        matrices += step.model.embeddings.tokens.weight.numel()
-    head = 2 * matrices * _ratio(config)
+    head = step.objective.head_flops(step.model) * _ratio(config)
     return {
         "parameters": f"{parameters:,} at a vocabulary of {vocab_size:,} ({len(layers)} layers, "
         f"{len(set(map(id, layers)))} of them with weights of their own)",
@@ -148,8 +145,9 @@ def _measured(
     on_cuda = trainer.device.type == "cuda"
     rows = micro_size if on_cuda else min(micro_size, max(1, _CPU_TOKENS // config.max_length))
     pair = part(config, "pair")
+    added = [column for noise in make_noises(config).values() for column in noise.adds]
     batch, counts = made_up_batch(
-        rows, config.max_length, vocab_size=vocab_size, ratio=_ratio(config), pairs=bool(pair.num_labels)
+        rows, config.max_length, vocab_size=vocab_size, ratio=_ratio(config), pairs=bool(pair.num_labels), added=added
     )
     step = make_model(config, vocab_size, pair)
     trainer.place(step)
@@ -171,7 +169,8 @@ def _text(config: DictConfig) -> dict[str, Any]:
         tokenizer = recipe.build(corpus, cache=cache)
         store = find(corpus, words, tokenizer, folder=preparation(config)["folder"])
         if store is not None:
-            return {**store.manifest["counts"], **row_facts(config, store, tokenizer.vocabulary)} | {
+            rows = row_facts(config, store, tokenizer.vocabulary, isolates=model_shape(config).isolates)
+            return {**store.manifest["counts"], **rows} | {
                 "vocab_size": tokenizer.vocabulary.size
             }
     return {"why": "not prepared yet, so not counted: ptcli prepare with the same words does both"}

@@ -15,28 +15,13 @@ from ptcli.assembly.parts import part
 from ptcli.assembly.text import prepare_text
 from ptcli.config.context import Context
 from ptcli.errors import ConfigError
-from ptcli.evaluation.held_out import Measured, metrics_of, ratio
+from ptcli.evaluation.held_out import Measured, meanings, metrics_of, ratio
 from ptcli.evaluation.intervals import interval
 from ptcli.evaluation.scored import groups
 from ptcli.run.find import is_fine_tuned
 from ptcli.run.load import load
 
 log = logging.getLogger(__name__)
-
-_MEANINGS = {
-    "eval/masked_lm_loss": "fixed mask (15 %, always [MASK]), nats a token",
-    "eval/masked_lm_loss_per_character": "the same, nats a character of the scored tokens",
-    "eval/masked_lm_accuracy": "fixed mask",
-    "eval/unigram_loss": "always guessing the training frequencies, same positions",
-    "eval/own_mask_loss": "the training's own mask, nats a token",
-    "eval/own_mask_loss_per_character": "the same, nats a character of the scored tokens",
-    "eval/own_mask_accuracy": "the training's own mask",
-    "eval/no_context_loss": "the best without looking at any neighbour, same positions",
-    "eval/difficulty": "own mask at [MASK], loss / unigram loss: 0 solved, 1 nothing learnt",
-    "eval/pair_loss": "sentence pairs, nats",
-    "eval/pair_accuracy": "sentence pairs",
-    "eval/tokens": "real tokens read",
-}
 
 
 def run(config: DictConfig, context: Context) -> float | None:
@@ -64,7 +49,9 @@ def run(config: DictConfig, context: Context) -> float | None:
         log.info(f"{store.num_documents:,} documents, {sum(d.num_tokens for d in data.held_out):,} tokens")
     else:
         log.info(store.split_remark(measured.eval.fraction))
-    evaluation = make_evaluation(measured, data, counts=saved.counts, micro_size=config.batch.size)
+    evaluation = make_evaluation(
+        measured, data, model=saved.step.model, counts=saved.counts, micro_size=config.batch.size
+    )
     if evaluation is None:
         log.info("the run held nothing out (eval.fraction=0): give other text with corpus.path=FILE")
         return None
@@ -74,12 +61,13 @@ def run(config: DictConfig, context: Context) -> float | None:
     )
     console = Console(highlight=False)
     metrics = metrics_of(fixed, own)
-    console.print(_whole(metrics, fixed, own))
+    objective = saved.step.objective
+    console.print(_whole(metrics, fixed, own, meanings=meanings(objective.told, main=objective.main)))
     if own.losses.size:
         console.print("\nUnder the training's own mask, by kind of scored position:")
         console.print(_by_kind(own))
     console.print(f"\nIntervals: 95 %, over {_num_documents(fixed):,} documents drawn anew 1,000 times.")
-    return metrics.get("eval/masked_lm_loss")
+    return metrics.get(f"eval/{objective.main}_loss")
 
 
 def _refuse_task_keys(context: Context) -> None:
@@ -91,19 +79,19 @@ def _refuse_task_keys(context: Context) -> None:
         )
 
 
-def _whole(metrics: dict[str, float], fixed: Measured, own: Measured) -> Table:
+def _whole(metrics: dict[str, float], fixed: Measured, own: Measured, *, meanings: dict[str, str]) -> Table:
     table = Table("metric", "value", "95 % interval", "what it is", box=None, pad_edge=False)
     intervals = {name: _interval(*given) for name, *given in _ratios(fixed, own)}
     for name, value in metrics.items():
-        if name in _MEANINGS:
+        if name in meanings:
             figure = f"{value:,.0f}" if name == "eval/tokens" else f"{value:.4f}"
-            table.add_row(name, figure, intervals.get(name, ""), _MEANINGS[name])
+            table.add_row(name, figure, intervals.get(name, ""), meanings[name])
     return table
 
 
 def _ratios(fixed: Measured, own: Measured) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
     """Name, numerators, denominators and documents of what has an interval."""
-    for name, passed in (("masked_lm", fixed), ("own_mask", own)):
+    for name, passed in ((fixed.main, fixed), ("own_mask", own)):
         documents, ones = passed.scored.documents, np.ones_like(passed.losses)
         if passed.losses.size:
             yield f"eval/{name}_loss", passed.losses, ones, documents

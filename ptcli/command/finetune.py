@@ -6,9 +6,9 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ptcli.config.context import Context
+from ptcli.finetuning import single
 from ptcli.finetuning.checks import check_fine_tuning, shape_of
 from ptcli.finetuning.data import read_task
-from ptcli.finetuning import single
 from ptcli.finetuning.single import fine_tune
 from ptcli.launch.environment import is_one_of_several
 from ptcli.run.folder import RunFolder

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def pretrain(config: DictConfig, context: Context) -> float | int | None:
 
     with RunFolder(Path(config.run.dir) / config.run.name) as folder:
         if finished := begin(folder, config, context, budget):
-            return (finished.get("metrics") or {}).get("eval/masked_lm_loss")
+            return (finished.get("best") or {}).get("value")
         with Logger(sinks) as logger:
             logger.start(folder=folder.path, name=config.run.name, group=context.sweep, config=resolve(config))
             try:
@@ -148,12 +149,12 @@ def _fit(
 
     strategy = trainer.distribute(step, layers=step.model.layers())
     optimizer, schedule = part(config, "optimizer", module=strategy.trained), part(config, "schedule")
-    phases = make_phases(config, data, trainer=trainer, flops_per_token=step.model.flops_per_token)
+    phases = make_phases(config, data, trainer=trainer, model=step.model)
     loader = phases[0].loader()
     phases[0] = replace(phases[0], loader=lambda: loader)  # its rows are counted already
     evaluation: Any = None
     if leave_after is None:
-        evaluation = make_evaluation(config, data, counts=counts, micro_size=micro_size)
+        evaluation = make_evaluation(config, data, model=step.model, counts=counts, micro_size=micro_size)
     for line in _first_lines(config, data, step, loader, trainer, optimizer):
         logger.say(line)
 
@@ -181,7 +182,8 @@ def _fit(
         logger=logger,
         seed=config.seed,
         evaluate=evaluate if evaluation else None,
-        left_plateau=left_plateau,
+        left_plateau=partial(left_plateau, main=step.objective.main),
+        best_metric=f"eval/{step.objective.main}_loss",
         export=export,
         log_every=config.log.every,
         log_norms=config.log.norms,
@@ -194,7 +196,7 @@ def _fit(
         strategy=strategy,
     )
     logger.say(f'the model is in {folder.model}; look at it: ptcli fill checkpoint={folder.path} "...[MASK]..."')
-    return state.metrics.get("eval/masked_lm_loss")
+    return state.metrics.get(f"eval/{step.objective.main}_loss")
 
 
 def _first_lines(config: DictConfig, data: Data, step: Any, loader: Any, trainer: Trainer, optimizer: Any) -> list[str]:

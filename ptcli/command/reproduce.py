@@ -25,9 +25,9 @@ def run(config: DictConfig, context: Context) -> int:
     if len(named) != 1:
         raise ConfigError("name one run folder: ptcli reproduce runs/NAME")
     folder = find_folder(named[0])
-    there, remarks = read(folder / "config.yaml")
-    record = read_record(folder)
     plugins = tuple(config.plugins)
+    there, remarks = read(folder / "config.yaml", plugins=plugins)
+    record = read_record(folder)
     there.plugins = list(plugins)
     bind(there, plugins=plugins)
     for remark in remarks:

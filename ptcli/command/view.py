@@ -10,8 +10,10 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ptcli.assembly.data import Data, make_data, training_loader
+from ptcli.assembly.model import model_shape
 from ptcli.assembly.parts import part, plugins_of
 from ptcli.assembly.text import prepare_text, read_corpus
+from ptcli.batch.contract import Column
 from ptcli.batch.loader import Loader
 from ptcli.command_line.quoting import Words
 from ptcli.config.choices import flatten, shown
@@ -34,10 +36,11 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class View:
-    """What is shown: rows, and the counts of each mask by its name."""
+    """What is shown: rows, the counts of each mask by its name."""
 
     rows: list[ShownRow] = field(default_factory=list)
     statistics: dict[str, Statistics] = field(default_factory=dict)
+    columns: tuple[Column, ...] = ()  # that parts add to the batch
 
 
 def run(config: DictConfig, context: Context) -> None:
@@ -60,7 +63,7 @@ def run(config: DictConfig, context: Context) -> None:
         log.info(f"an epoch has {one.examples:,} examples, fewer than examples={config.examples:,}: all are measured")
     mask_id = tokenizer.vocabulary.mask_token_id
     mask_token = "the mask token" if mask_id is None else texts.text(mask_id)
-    _write(config, context, view, next(iter(data.values())), mask_token=mask_token)
+    _write(config, context, view, mask_token=mask_token)
 
 
 def look(config: DictConfig, data: dict[str, Data], *, texts: TokenTexts) -> View:
@@ -69,16 +72,19 @@ def look(config: DictConfig, data: dict[str, Data], *, texts: TokenTexts) -> Vie
     `data`: by the name of its mask, otherwise the same.
     """
     loaders = {name: _loader(config, one) for name, one in data.items()}
-    label_names = next(iter(data.values())).pair.label_names
-    view = View(statistics={name: Statistics(getattr(one.mask, "shown", None)) for name, one in data.items()})
+    columns = next(iter(loaders.values())).columns[1:]  # beside the mask's own labels
+    view = View(
+        columns=columns, statistics={name: Statistics(getattr(one.mask, "shown", None)) for name, one in data.items()}
+    )
     counted = next(iter(view.statistics.values()))
     for number, fed in enumerate(zip(*(loader.first_epoch() for loader in loaders.values()), strict=True)):
         gathered = fed[0][0]
+        added = {column: gathered.values_of(column) for column in columns}
         for (name, one), (_, masked) in zip(data.items(), fed, strict=True):
             view.statistics[name].add(
                 gathered.examples,
                 masked,
-                pair_labels=gathered.pair_labels,
+                added=added,
                 num_rows=gathered.num_rows,
                 ratio_asked=one.mask.ratio_at(number),
             )
@@ -86,10 +92,8 @@ def look(config: DictConfig, data: dict[str, Data], *, texts: TokenTexts) -> Vie
             view.rows += shown_rows(
                 gathered.examples,
                 {name: masked for name, (_, masked) in zip(data, fed, strict=True)},
-                segments=gathered.segments,
-                pair_labels=gathered.pair_labels,
+                added=added,
                 row_of_example=gathered.row_of_example,
-                label_names=label_names,
                 text=texts.text,
                 first_number=len(view.rows) + 1,
             )
@@ -103,7 +107,7 @@ def _loader(config: DictConfig, data: Data) -> Loader:
     micro_size = config.batch.size  # which rows a step has does not depend on it, but where they are grouped
     if config.batch.group_by_length:
         micro_size = part(config, "trainer").micro_size(config.batch.size, config.batch.micro_size)
-    return training_loader(config, data, micro_size=micro_size, static_length=False)
+    return training_loader(config, data, model=model_shape(config), micro_size=micro_size, static_length=False)
 
 
 def _compared(config: DictConfig, context: Context) -> dict[str, DictConfig]:
@@ -150,18 +154,17 @@ def _check_output(config: DictConfig) -> None:
         raise ConfigError(f"output={config.output} with format={config.format}: type format={wanted}")
 
 
-def _write(config: DictConfig, context: Context, view: View, data: Data, *, mask_token: str) -> None:
-    names = data.pair.label_names
+def _write(config: DictConfig, context: Context, view: View, *, mask_token: str) -> None:
     if config.format == "terminal" and config.output is None:
-        return _print(console_for(), config, view, names, mask_token)
+        return _print(console_for(), config, view, mask_token)
     if config.format == "json" and config.output is None:
-        print("".join(_json(config, context, view, names)))
+        print("".join(_json(config, context, view)))
         return None
     with Path(config.output).expanduser().open("w", encoding="utf-8") as file:
         if config.format == "terminal":
-            _print(console_for(file), config, view, names, mask_token)
+            _print(console_for(file), config, view, mask_token)
         elif config.format == "json":
-            file.writelines(_json(config, context, view, names))
+            file.writelines(_json(config, context, view))
         else:
             file.writelines(
                 page(
@@ -169,7 +172,7 @@ def _write(config: DictConfig, context: Context, view: View, data: Data, *, mask
                     view.statistics,
                     title=context.command_line,
                     notes=_notes(config),
-                    label_names=names,
+                    columns=view.columns,
                     mask_token=mask_token,
                     max_length=config.max_length,
                 )
@@ -178,24 +181,24 @@ def _write(config: DictConfig, context: Context, view: View, data: Data, *, mask
     return None
 
 
-def _print(console: Any, config: DictConfig, view: View, label_names: tuple[str, ...], mask_token: str) -> None:
+def _print(console: Any, config: DictConfig, view: View, mask_token: str) -> None:
     if view.rows:
         console.print(legend(mask_token, permuted=is_permuted(view.rows)), soft_wrap=False)
     for row in view.rows:
         console.print()
         for line in draw_row(row, width=console.width, max_length=config.max_length):
             console.print(line)
-    console.print(draw_statistics(view.statistics, label_names=label_names, width=console.width))
+    console.print(draw_statistics(view.statistics, columns=view.columns, width=console.width))
 
 
-def _json(config: DictConfig, context: Context, view: View, label_names: tuple[str, ...]) -> Iterator[str]:
+def _json(config: DictConfig, context: Context, view: View) -> Iterator[str]:
     told = {
         "command": context.command_line,
         "seed": config.seed,
         "epoch": 0,
         "max_length": config.max_length,
         "rows": [asdict(row) for row in view.rows],
-        "statistics": {name: one.as_dict(label_names) for name, one in view.statistics.items()},
+        "statistics": {name: one.as_dict(view.columns) for name, one in view.statistics.items()},
     }
     yield json.dumps(told, ensure_ascii=False, indent=1)
     yield "\n" if config.output is not None else ""

@@ -4,7 +4,7 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ptcli.command_line.suggest import listing, nearest
 from ptcli.config import choices
-from ptcli.config.targets import locate
+from ptcli.config.targets import HYDRAS, locate, refusals
 from ptcli.errors import ConfigError
 
-_HYDRA_KEYS = {"_target_", "_partial_", "_args_", "_recursive_", "_convert_", "_copy_"}
+Find = Callable[[str], Callable[..., Any]]  # the class of a _target_
 _KIND_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _MOST_PROBLEMS = 10
 
@@ -28,7 +28,9 @@ def bind(config: DictConfig | dict[str, Any], *, plugins: Iterable[str] = (), fo
     """
     container = plain_values(config) if isinstance(config, DictConfig) else config
     problems = list(_parts_replaced(container, folder))
-    problems += _problems(container, "", tuple(plugins))
+    refused = dict(refusals(container, plugins=plugins, folder=folder))
+    problems += [f"{key}: {reason}" for key, reason in refused.items()]
+    problems += _problems(container, "", functools.partial(locate, plugins=tuple(plugins), folder=folder), refused)
     if problems:
         shown = problems[:_MOST_PROBLEMS]
         more = [f"and {len(problems) - len(shown)} more"] if len(problems) > len(shown) else []
@@ -57,28 +59,28 @@ def _parts_replaced(container: Any, folder: Path | None) -> Iterator[str]:
             yield f"{key}={node}: {group} is a group; its choice is {how}"
 
 
-def _problems(node: Any, path: str, plugins: tuple[str, ...]) -> list[str]:
+def _problems(node: Any, path: str, find: Find, refused: Container[str]) -> list[str]:
     if isinstance(node, list):
-        return [problem for i, item in enumerate(node) for problem in _problems(item, f"{path}[{i}]", plugins)]
+        return [problem for i, item in enumerate(node) for problem in _problems(item, f"{path}[{i}]", find, refused)]
     if not isinstance(node, dict):
         return []
     found: list[str] = []
-    if "_target_" in node:
-        found += _problems_of_target(node, path, plugins)
+    if "_target_" in node and path not in refused:
+        found += _problems_of_target(node, path, find)
     for key, value in node.items():
-        found += _problems(value, f"{path}.{key}" if path else str(key), plugins)
+        found += _problems(value, f"{path}.{key}" if path else str(key), find, refused)
     return found
 
 
-def _problems_of_target(node: dict[str, Any], path: str, plugins: tuple[str, ...]) -> list[str]:
+def _problems_of_target(node: dict[str, Any], path: str, find: Find) -> list[str]:
     try:
-        target = locate(str(node["_target_"]), plugins)
+        target = find(str(node["_target_"]))
     except ConfigError as error:
         return [f"{path}: {error}"]
     parameters, takes_any = signature(target)
     found = []
     for key, value in node.items():
-        if key in _HYDRA_KEYS:
+        if key in HYDRAS:
             continue
         if key not in parameters and not takes_any:
             names = [name for name in node if name in parameters]

@@ -92,7 +92,9 @@ def choices(group: str, folder: Path | None = None) -> list[Choice]:
 
 
 def find(group: str, name: str, folder: Path | None = None) -> Choice | None:
-    """One choice of a group, or None."""
+    """One choice of a group, or None. A name is no path: a phase of a loaded configuration gives one."""
+    if Path(name).name != name:
+        return None
     path = (folder or conf_folder()) / group / f"{name}.yaml"
     return Choice(group, name, path) if path.is_file() else None
 

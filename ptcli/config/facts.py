@@ -80,22 +80,30 @@ def gather(
 ) -> Facts:
     """Facts of the plain values of a composed configuration that has passed bind."""
     parts: dict[str, tuple[Part, ...]] = {}
+    find = functools.partial(locate, plugins=tuple(plugins), folder=folder)
     for group in conf.groups(folder):
         node: Any = values
         for segment in group.split("/"):
             node = node.get(segment) if isinstance(node, dict) else None
         if isinstance(node, dict):
-            parts[group] = _parts_at(group, node, choices.get(group), tuple(plugins))
+            parts[group] = _parts_at(group, node, choices.get(group), find)
+    parts["noise"] = tuple(
+        Part(part.group, part.name, find(noise["_target_"]), noise)
+        for part in parts.get("auxiliary", ())
+        if isinstance(noise := part.values.get("noise"), dict)
+    )
     return Facts(parts, values, folder)
 
 
-def _parts_at(group: str, node: dict[str, Any], chosen: Any, plugins: tuple[str, ...]) -> tuple[Part, ...]:
+def _parts_at(
+    group: str, node: dict[str, Any], chosen: Any, find: Callable[[str], Callable[..., Any]]
+) -> tuple[Part, ...]:
     if "_target_" in node:
-        return (Part(group, str(chosen), locate(node["_target_"], plugins), node),)
+        return (Part(group, str(chosen), find(node["_target_"]), node),)
     inner = {
         name: value for name, value in node.items() if isinstance(value, dict) and "_target_" in value
     }  # a group whose choices are nested by name
-    return tuple(Part(group, name, locate(value["_target_"], plugins), value) for name, value in inner.items())
+    return tuple(Part(group, name, find(value["_target_"]), value) for name, value in inner.items())
 
 
 def target_of(choice: conf.Choice) -> Callable[..., Any] | None:

@@ -4,7 +4,7 @@ import copy
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ptcli.config.several_tasks import name_of_task
+from ptcli.config.targets import refuse
 from ptcli.errors import CheckpointError, ConfigError
 
 _NOT_DEFINING = ("run", "resume", "logger", "log", "save", "budget", "sweep", "prepare", "trainer.device")
@@ -36,6 +37,8 @@ def fingerprint(config: DictConfig) -> str:
     if "corpus" in container:  # of a pretraining: what is done with the finished model
         container.pop("task", None)
         container.pop("finetune", None)
+    if not container.get("auxiliary"):  # a run without any keeps the name that it had before there were such losses
+        container.pop("auxiliary", None)
     for key in _NOT_DEFINING:
         node: Any = container
         *parents, last = key.split(".")
@@ -70,10 +73,11 @@ def dump(config: DictConfig | Mapping[str, Any], path: Path) -> None:
     path.write_text(yaml.safe_dump(container, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
-def read(path: Path) -> tuple[DictConfig, list[str]]:
+def read(path: Path, *, plugins: Sequence[str] = ()) -> tuple[DictConfig, list[str]]:
     """A config.yaml that anyone may have written, as data, and remarks on what in it is not used.
 
-    Nothing in it is resolved or run: interpolations are refused, `plugins` is emptied. Raises CheckpointError.
+    Nothing in it is resolved or run: interpolations are refused; of its plugins those stay that the user names, too.
+    Raises CheckpointError; ConfigError for a class that may not stand where it does.
     """
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -86,14 +90,21 @@ def read(path: Path) -> tuple[DictConfig, list[str]]:
     if key := _interpolated(loaded):
         raise CheckpointError(f"{path}: {key} holds a reference (${{...}}); a saved configuration has plain values")
     remarks = []
-    if loaded.get("plugins"):
-        remarks.append(f"{path}: plugins {loaded['plugins']} are not loaded; name them on the command line to use them")
-        loaded["plugins"] = []
+    if named := loaded.get("plugins"):
+        loaded["plugins"] = [name for name in plugins if isinstance(named, list) and name in named]
+        if loaded["plugins"] != named:
+            remarks.append(f"{path}: plugins {named} are not loaded; name them on the command line to use them")
+    try:
+        refuse(loaded, plugins=plugins)
+    except ConfigError as error:
+        raise ConfigError("\n".join([*remarks, f"{path}: {error}"])) from error
     return OmegaConf.create(loaded), remarks
 
 
 def _interpolated(node: Any, path: str = "") -> str:
     if isinstance(node, str) and "${" in node:
         return path or "a value"
+    if isinstance(node, dict) and any("${" in str(key) for key in node):
+        return f"a key in {path}" if path else "a key"
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     return next((found for key, value in items if (found := _interpolated(value, f"{path}.{key}".strip(".")))), "")

@@ -99,6 +99,7 @@ class PretrainRoot:
     packing: Any = MISSING
     mask: Any = MISSING
     objective: Any = MISSING
+    auxiliary: Any = MISSING
     optimizer: Any = MISSING
     schedule: Any = MISSING
     trainer: Any = MISSING

@@ -5,7 +5,8 @@ A message says what does not go, because of what, and what to choose instead. A 
 
 from collections.abc import Callable
 
-from ptcli.config.facts import Facts, fact
+from ptcli.config.facts import Facts, Part, fact
+from ptcli.mask.examples import NEEDS
 
 Rule = Callable[[Facts], str | None]
 
@@ -46,19 +47,6 @@ def grouping_needs_short_rows(facts: Facts) -> str | None:
     return (
         f"batch.group_by_length=true puts rows of like length together, but {packing.typed} fills every row. "
         f"Use {_either([*use, 'batch.group_by_length=false'])}."
-    )
-
-
-def isolated_rows_need_isolating_attention(facts: Facts) -> str | None:
-    """Examples packed into one row must not see each other: the attention has to keep them apart."""
-    packing, attention = facts.one("packing"), facts.one("model/attention")
-    if not packing or not attention or not packing.fact("isolated", False) or attention.fact("isolates", True):
-        return None
-    use_packing = facts.others("packing", lambda cls: fact(cls, "isolated", True) is False)
-    use_attention = facts.others("model/attention", lambda cls: fact(cls, "isolates", False))
-    return (
-        f"{packing.typed} puts several examples in a row, but {attention.typed} lets them see each other. "
-        f"Use {_either([*use_packing, *use_attention])}."
     )
 
 
@@ -154,24 +142,48 @@ def words_need_gold(facts: Facts) -> str | None:
     return f"{words.typed} needs gold words, but {corpus.typed} has none. Use {_either([*use, *corpora])}."
 
 
-def mask_needs_words(facts: Facts) -> str | None:
-    """A mask of whole words needs to know where words begin."""
-    for key in ("corpus", "tokenizer", "words"):
-        part, mask = facts.one(key), facts.one("mask")
-        if not part or not mask or not mask.fact("needs_words", False) or part.fact("has_words", True):
-            continue
-        use = facts.others("mask", lambda cls: fact(cls, "needs_words", True) is False)
-        return f"{mask.typed} needs to know where words begin, but {part.typed} does not tell. Use {_either(use)}."
+def words_are_told(facts: Facts) -> str | None:
+    """What works on whole words needs to know where words begin."""
+    for asking in _asking(facts, "words"):
+        for key in ("corpus", "tokenizer", "words"):
+            part = facts.one(key)
+            if part and not part.fact("has_words", True):
+                use = _without(facts, asking, "words")
+                told = f"{part.typed} does not tell. Use {_either(use)}."
+                return f"{asking.typed} needs to know where words begin, but {told}"
     return None
 
 
-def mask_needs_units(facts: Facts) -> str | None:
-    """A mask of named units needs words that know them."""
-    words, mask = facts.one("words"), facts.one("mask")
-    if not words or not mask or not mask.fact("needs_units", False) or words.fact("makes_units", True):
-        return None
-    use = facts.others("words", lambda cls: fact(cls, "makes_units", False))
-    return f"{mask.typed} masks entities and phrases, but {words.typed} knows none. Use {_either([*use, 'mask=span'])}."
+def units_are_told(facts: Facts) -> str | None:
+    """What works on named units needs words that know them."""
+    words = facts.one("words")
+    for asking in _asking(facts, "units"):
+        if words and not words.fact("makes_units", True):
+            use = facts.others("words", lambda cls: fact(cls, "makes_units", False))
+            other = "mask=span" if asking.group == "mask" else f"{asking.group}=none"
+            told = f"{words.typed} knows none. Use {_either([*use, other])}."
+            return f"{asking.typed} masks entities and phrases, but {told}"
+    return None
+
+
+def sentences_are_told(facts: Facts) -> str | None:
+    """What works on sentences needs a corpus that knows where they begin."""
+    corpus = facts.one("corpus")
+    for asking in _asking(facts, "sentences"):
+        if corpus and corpus.fact("most_sentences") == 1:
+            use = _without(facts, asking, "sentences")
+            return f"{asking.typed} works on sentences, but documents of {corpus.typed} have one. Use {_either(use)}."
+    return None
+
+
+def needs_are_known(facts: Facts) -> str | None:
+    """What a part asks for has to be something that examples have."""
+    for asking in _asking(facts):
+        if unknown := sorted(set(asking.fact("needs", ())) - set(NEEDS)):
+            return (
+                f"{asking.typed} needs {', '.join(unknown)}, which examples do not have. Use {_either(sorted(NEEDS))}."
+            )
+    return None
 
 
 def mask_schedule_needs_steps(facts: Facts) -> str | None:
@@ -319,15 +331,16 @@ RULES: tuple[Rule, ...] = (
     pair_needs_segments,
     pair_needs_segment_ids,
     grouping_needs_short_rows,
-    isolated_rows_need_isolating_attention,
     attention_takes_position,
     row_fits_positions,
     decoder_fits_rows,
     plain_head_needs_wide_embeddings,
     pair_needs_sentences,
     words_need_gold,
-    mask_needs_words,
-    mask_needs_units,
+    needs_are_known,
+    words_are_told,
+    units_are_told,
+    sentences_are_told,
     mask_schedule_needs_steps,
     objective_needs_mask,
     objective_needs_both_sides,
@@ -340,6 +353,19 @@ RULES: tuple[Rule, ...] = (
     patience_needs_evaluations,
     parts_of_weights_need_an_optimizer_that_takes_them,
 )
+
+
+def _asking(facts: Facts, need: str | None = None) -> list[Part]:
+    """The mask and the noises, which read columns of the examples; those that ask for one of them."""
+    parts = [part for group in ("mask", "noise") for part in facts.several(group)]
+    return [part for part in parts if need is None or need in part.fact("needs", ())]
+
+
+def _without(facts: Facts, asking: Part, need: str) -> list[str]:
+    """What to use in place of a part that asks for something."""
+    if asking.group != "mask":
+        return [f"{asking.group}=none"]
+    return facts.others("mask", lambda cls: need not in fact(cls, "needs", ()))
 
 
 def _either(options: list[str]) -> str:

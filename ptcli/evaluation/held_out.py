@@ -5,7 +5,7 @@ training compare. Under the own mask they show how hard the task is that the run
 be reached without a model: guessing training frequencies, and the best guess from the shown token alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ptcli.batch.contract import LABELS
 from ptcli.batch.loader import Loader
 from ptcli.evaluation.scored import Scored, groups, joined, scored_positions
 from ptcli.mask.baselines import no_context_losses, unigram_losses
@@ -26,7 +27,7 @@ PLATEAU_MARGIN = 0.1
 
 @dataclass(frozen=True)
 class Measured:
-    """One pass over held-out rows. Arrays are over the scored positions of the masked language model, N of them."""
+    """One pass over held-out rows. Arrays are over the scored positions of the objective's main part, N of them."""
 
     losses: np.ndarray  # float64 (N,): nats
     hits: np.ndarray  # bool (N,): predicted right
@@ -34,8 +35,9 @@ class Measured:
     no_context: np.ndarray  # float64 (N,): the loss of the best guess from the shown token alone
     characters: np.ndarray  # int64 (N,): of the token that is to be predicted
     scored: Scored
-    parts: dict[str, tuple[float, int, int]]  # sum of losses, count and hits of each part of the objective
+    parts: dict[str, tuple[float, int, int | None]]  # sum of losses, count and hits (None: no such thing) by part
     tokens: int  # real tokens read
+    main: str  # the part that the arrays are about
 
 
 class Evaluation:
@@ -89,16 +91,17 @@ class Evaluation:
     def _pass(self, name: str, model: nn.Module, objective: Any, device: torch.device, autocast: Any) -> Measured:
         if name not in self._rows:
             self._rows[name] = list(self._read(self._loaders[name]))
-        losses, hits, parts = [], [], {}
+        losses, hits, parts, main = [], [], {}, objective.main
         for rows in self._rows[name]:
             with torch.inference_mode(), autocast():
                 loss = objective(model, {key: value.to(device) for key, value in rows.batch.items()})
             for part, total in loss.sums.items():
-                added = float(total), int(loss.counts[part]), int(loss.correct.get(part, 0))
-                parts[part] = tuple(a + b for a, b in zip(parts.get(part, (0.0, 0, 0)), added, strict=True))
-            if "masked_lm" in loss.positions:
-                losses.append(loss.positions["masked_lm"].double().cpu().numpy())
-                hits.append(loss.hits["masked_lm"].cpu().numpy())
+                before = parts.get(part, (0.0, 0, 0))
+                right = before[2] + int(loss.correct[part]) if part in loss.correct else None
+                parts[part] = before[0] + float(total), before[1] + int(loss.counts[part]), right
+            if main in loss.positions:
+                losses.append(loss.positions[main].double().cpu().numpy())
+                hits.append(loss.hits[main].cpu().numpy())
         rows = self._rows[name] if losses else []
         return Measured(
             losses=_joined(losses, np.float64),
@@ -109,18 +112,19 @@ class Evaluation:
             scored=joined([r.scored for r in self._rows[name]]),
             parts=parts,
             tokens=sum(int(r.batch["attention_mask"].sum()) for r in self._rows[name]),
+            main=main,
         )
 
     def _read(self, loader: Loader) -> Iterator["_Rows"]:
-        for gathered, masked, documents in loader.once_flat(max_tokens=self._max_tokens):
+        for gathered, masked in loader.once_flat(max_tokens=self._max_tokens):
             batch = loader.tensors_of(gathered, masked)
-            at = batch["label_positions"]
-            shown, labels = (batch[key].reshape(-1)[at].numpy() for key in ("input_ids", "labels"))
+            at = batch[LABELS.positions]
+            shown, labels = (batch[key].reshape(-1)[at].numpy() for key in ("input_ids", LABELS.name))
             known = {"counts": self._counts, "vocabulary": self._vocabulary}
             ids, place = np.unique(labels, return_inverse=True)
             yield _Rows(
                 batch=batch,
-                scored=scored_positions(gathered, masked, documents),
+                scored=scored_positions(gathered, masked),
                 unigram=unigram_losses(labels, **known),
                 no_context=no_context_losses(shown, labels, replace=self._replace, unrelated=self._unrelated, **known),
                 characters=np.array([self._num_characters(int(i)) for i in ids], np.int64)[place],
@@ -141,21 +145,22 @@ class _Rows:
 def metrics_of(fixed: Measured, own: Measured) -> dict[str, float]:
     """The metrics of both passes by name; those without any position are left out."""
     shown_mask = own.scored.kinds == MASKED if own.losses.size else np.zeros(0, bool)
-    pair_loss, pair_count, pair_hits = own.parts.get("pair", (0.0, 0, 0))
     metrics = {
-        "eval/masked_lm_loss": ratio(fixed.losses),
-        "eval/masked_lm_loss_per_character": ratio(fixed.losses, fixed.characters),
-        "eval/masked_lm_accuracy": ratio(fixed.hits),
+        f"eval/{fixed.main}_loss": ratio(fixed.losses),
+        f"eval/{fixed.main}_loss_per_character": ratio(fixed.losses, fixed.characters),
+        f"eval/{fixed.main}_accuracy": ratio(fixed.hits),
         "eval/unigram_loss": ratio(fixed.unigram),
         "eval/own_mask_loss": ratio(own.losses),
         "eval/own_mask_loss_per_character": ratio(own.losses, own.characters),
         "eval/own_mask_accuracy": ratio(own.hits),
         "eval/no_context_loss": ratio(own.no_context),
         "eval/difficulty": ratio(own.losses[shown_mask], own.unigram[shown_mask]),
-        "eval/pair_loss": pair_loss / pair_count if pair_count else None,
-        "eval/pair_accuracy": pair_hits / pair_count if pair_count else None,
-        "eval/tokens": float(fixed.tokens),
     }
+    for part, (loss, count, hits) in own.parts.items():
+        if part != own.main and count:
+            metrics[f"eval/{part}_loss"] = loss / count
+            metrics[f"eval/{part}_accuracy"] = None if hits is None else hits / count
+    metrics["eval/tokens"] = float(fixed.tokens)
     for name, members in groups(own.scored).items() if own.losses.size else ():
         metrics[f"eval/own_mask/{name}_loss"] = ratio(own.losses[members])
         metrics[f"eval/own_mask/{name}_accuracy"] = ratio(own.hits[members])
@@ -172,8 +177,27 @@ def _joined(parts: list[np.ndarray], kind: Any) -> np.ndarray:
     return np.concatenate(parts) if parts else np.zeros(0, kind)
 
 
-def left_plateau(metrics: dict[str, float]) -> bool | None:
-    """Whether an evaluation shows that context is used; None where it says nothing of it."""
-    if "eval/masked_lm_loss" not in metrics or "eval/unigram_loss" not in metrics:
-        return None
-    return metrics["eval/masked_lm_loss"] < metrics["eval/unigram_loss"] - PLATEAU_MARGIN
+def left_plateau(metrics: dict[str, float], *, main: str) -> bool | None:
+    """Whether an evaluation shows that context is used, by the loss of the objective's `main` part; None where it says
+    nothing of it.
+    """
+    loss, unigram = metrics.get(f"eval/{main}_loss"), metrics.get("eval/unigram_loss")
+    return None if loss is None or unigram is None else loss < unigram - PLATEAU_MARGIN
+
+
+def meanings(told: Mapping[str, str], *, main: str) -> dict[str, str]:
+    """What each metric is, by its name; `told`: what each part of the objective predicts, by its name."""
+    found = {
+        f"eval/{main}_loss": "fixed mask (15 %, always [MASK]), nats a token",
+        f"eval/{main}_loss_per_character": "the same, nats a character of the scored tokens",
+        f"eval/{main}_accuracy": "fixed mask",
+        "eval/unigram_loss": "always guessing the training frequencies, same positions",
+        "eval/own_mask_loss": "the training's own mask, nats a token",
+        "eval/own_mask_loss_per_character": "the same, nats a character of the scored tokens",
+        "eval/own_mask_accuracy": "the training's own mask",
+        "eval/no_context_loss": "the best without looking at any neighbour, same positions",
+        "eval/difficulty": "own mask at [MASK], loss / unigram loss: 0 solved, 1 nothing learnt",
+    }
+    for part in told.keys() - {main}:
+        found |= {f"eval/{part}_loss": f"{told[part]}, nats", f"eval/{part}_accuracy": told[part]}
+    return {**found, "eval/tokens": "real tokens read"}

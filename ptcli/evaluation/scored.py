@@ -18,15 +18,15 @@ class Scored:
     documents: np.ndarray  # int64 (N,): number of its document among those that are evaluated
 
 
-def scored_positions(gathered: Gathered, masked: Masked, documents: np.ndarray) -> Scored:
-    """The scored positions of some rows. `documents`, int64: the document of each flat position."""
+def scored_positions(gathered: Gathered, masked: Masked) -> Scored:
+    """The scored positions of some rows, whose examples have the column `documents`."""
     selected = masked.kinds != NOT_SELECTED
     units = np.cumsum(masked.units)[selected]
     return Scored(
         kinds=masked.kinds[selected],
         first_pieces=np.asarray(gathered.examples.word_starts, bool)[selected],
         unit_lengths=np.bincount(units)[units] if units.size else np.zeros(0, np.int64),
-        documents=documents[selected],
+        documents=gathered.examples["documents"][selected],
     )
 
 

@@ -18,7 +18,7 @@ def load_base(checkpoint: str, *, plugins: tuple[str, ...], random_weights: bool
     """Read a run's model, a fine-tuned one's, or one of transformers'. `random_weights`: its shape alone."""
 
     if is_fine_tuned(checkpoint):
-        load: Any = load_joint if is_joint(checkpoint) else load_fine_tuned
+        load: Any = load_joint if is_joint(checkpoint, plugins=plugins) else load_fine_tuned
         found: Any = load(checkpoint, plugins=plugins)
         longest, segments = found.config.longest, found.config.segments
     else:

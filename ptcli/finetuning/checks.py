@@ -52,7 +52,7 @@ def shape_of(checkpoint: str, *, plugins: tuple[str, ...]) -> Any:
     """The model of a checkpoint without its weights, on the meta device: it takes no memory."""
     there = find_hugging_face(checkpoint)
     if there is None:
-        config, _ = read(find_model(checkpoint) / "config.yaml")
+        config, _ = read(find_model(checkpoint) / "config.yaml", plugins=plugins)
         config.plugins = list(plugins)
     else:
         longest = there.config["max_position_embeddings"]

@@ -46,11 +46,11 @@ def going_on(saved: Saved, *, batch_size: int, micro_size: int, seed: int, stati
     config = _as_it_ended(saved.config)
     config.batch.size, config.batch.micro_size, config.seed = batch_size, micro_size, seed
     store = prepare_text(config, tokenizer=saved.tokenizer)
-    data = make_data(config, store, saved.tokenizer.vocabulary, saved.learnt)
+    data, model = make_data(config, store, saved.tokenizer.vocabulary, saved.learnt), saved.step.model
     return GoingOn(
         objective=saved.step.objective,
-        loader=training_loader(config, data, micro_size=micro_size, static_length=static_length),
-        evaluation=make_evaluation(config, data, counts=saved.counts, micro_size=micro_size),
+        loader=training_loader(config, data, model=model, micro_size=micro_size, static_length=static_length),
+        evaluation=make_evaluation(config, data, model=model, counts=saved.counts, micro_size=micro_size),
         text=store.folder.name,
     )
 

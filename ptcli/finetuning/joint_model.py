@@ -38,9 +38,9 @@ def member_step(step: Any, name: str) -> TrainingStep:
     return TrainingStep(step.model, step.objective.members[step.objective.names.index(name)])
 
 
-def is_joint(checkpoint: str) -> bool:
+def is_joint(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> bool:
     """Whether `checkpoint`, a fine-tuned run, was trained on several tasks."""
-    config, _ = read(find_model(checkpoint) / "config.yaml")
+    config, _ = read(find_model(checkpoint) / "config.yaml", plugins=plugins)
     return "members" in config.task
 
 
@@ -61,7 +61,7 @@ def save_joint(
 def load_joint(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> FineTuned:
     """Read a joint run; `labels` are empty. Its configuration is data, as in load_fine_tuned."""
     folder = find_model(checkpoint)
-    config, remarks = read(folder / "config.yaml")
+    config, remarks = read(folder / "config.yaml", plugins=plugins)
     config.plugins = list(plugins)
     tokenizer = Tokenizer.load(folder / "tokenizer")
     task = part(config, "task")

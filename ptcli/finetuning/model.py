@@ -70,7 +70,7 @@ def load_fine_tuned(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> FineTu
             f"checkpoint={checkpoint} was not fine-tuned, so it has no answers. Train it on a task first: "
             f"ptcli finetune checkpoint={checkpoint} task=..."
         )
-    config, remarks = read(folder / "config.yaml")
+    config, remarks = read(folder / "config.yaml", plugins=plugins)
     if "members" in config.task:
         names = ", or ".join(f"checkpoint={folder.parent / name}" for name in config.task.members)
         raise ConfigError(

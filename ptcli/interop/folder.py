@@ -71,6 +71,8 @@ def open_folder(path: Path) -> HuggingFaceFolder:
     if family is None:
         known = ", ".join(family.model_type for family in FAMILIES)
         raise CheckpointError(f"{path / CONFIG} says model_type={config.get('model_type')}; ptcli reads {known}.")
+    if "${" in json.dumps(config):  # its values are typed for Hydra, which would look up what is referred to
+        raise CheckpointError(f"{path / CONFIG} holds a reference (${{...}}), which no file of transformers' has")
     return HuggingFaceFolder(path, family, {**family.defaults, **config})
 
 

@@ -21,7 +21,7 @@ class AlbertExactMask(ExactMask):
     are drawn from the whole vocabulary. ALBERT's data held forty copies.
     """
 
-    needs_words = True
+    needs = frozenset({"words"})
 
     def __init__(
         self,

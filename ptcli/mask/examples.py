@@ -1,22 +1,47 @@
-"""What a mask is given and what it gives back: flat arrays of a batch of examples, before rows are laid out."""
+"""What masks and noise are given and what they give back: flat arrays of examples, before rows are laid out."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """A batch of examples, special tokens in place. Example e is positions [offsets[e], offsets[e + 1])."""
+    """A batch of examples, special tokens in place. Example e is positions [offsets[e], offsets[e + 1]).
+
+    `columns`: what parts ask for by `needs` (ptcli/batch/columns.py makes them), (N,) each, read as examples["name"].
+    """
 
     tokens: np.ndarray  # int32 (N,)
     offsets: np.ndarray  # int64 (E + 1,)
     maskable: np.ndarray  # bool (N,): ordinary tokens; false at specials. A unit never crosses a false position
     word_starts: np.ndarray  # bool (N,): the token begins a word; true at the first token of every piece
     keys: np.ndarray  # uint64 (E,): identity of each example
-    # Named units (entity, phrase) of a words choice that makes them; None where the store has none.
-    unit_starts: np.ndarray | None = None  # bool (N,): a named unit begins here
-    unit_types: np.ndarray | None = None  # uint8 (N,): 1 + its number in `words.unit_types` at every token of a unit
+    columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def with_columns(self, **columns: np.ndarray) -> "Examples":
+        """The same examples with further columns, (N,) each."""
+        return replace(self, columns={**self.columns, **columns})
+
+    def without(self, removed: np.ndarray) -> "Examples":
+        """The examples without some of their positions, bool (N,): every column loses them."""
+        kept = ~removed
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return Examples(
+            tokens=self.tokens[kept],
+            offsets=before[self.offsets],
+            maskable=self.maskable[kept],
+            word_starts=self.word_starts[kept],
+            keys=self.keys,
+            columns={name: column[kept] for name, column in self.columns.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +53,8 @@ class Masked:
     kinds: np.ndarray  # uint8 (N,): NOT_SELECTED, MASKED, RANDOM, KEPT or PERMUTED
     units: np.ndarray  # bool (N,): a unit of the strategy begins here (token, word, span)
 
+
+NEEDS = ("words", "units", "sentences", "documents", "pieces", "counts", "ngrams")
+"""What masks and noises may ask for: columns of the examples, and what is learnt from the whole text."""
 
 NOT_SELECTED, MASKED, RANDOM, KEPT, PERMUTED = 0, 1, 2, 3, 4

@@ -33,7 +33,7 @@ class NgramMask(MaskStrategy):
         settings: as in MaskStrategy.
     """
 
-    needs_words = True
+    needs = frozenset({"words"})
 
     def __init__(
         self, *, max_ngram: int = 3, favor: str = "short", permute: bool = False, **settings: Unpack[MaskSettings]

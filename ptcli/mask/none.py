@@ -10,7 +10,6 @@ from ptcli.tokenizer.vocabulary import Vocabulary
 class NoMask:
     """Shows every example as it is and scores no position."""
 
-    needs_words = False
     copies: int | None = None
     shown = (1.0, 0.0, 0.0)
 

@@ -32,8 +32,7 @@ class PhraseMask(MaskStrategy):
         settings: as in MaskStrategy.
     """
 
-    needs_words = True
-    needs_units = True
+    needs = frozenset({"words", "units"})
 
     def __init__(
         self,
@@ -61,14 +60,14 @@ class PhraseMask(MaskStrategy):
 
     def partition(self, examples: Examples, *, key: np.uint64, step: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Each named unit of the level is a unit and an atom, and so is each word outside of them."""
-        if examples.unit_starts is None or examples.unit_types is None:
+        if "unit_starts" not in examples:
             raise ConfigError("mask=phrase masks entities and phrases, but the text has none: use words=entities")
         units = _named_units(
             word_units(examples) if self.basic == "word" else examples.maskable,
             examples.maskable,
             examples.offsets,
-            examples.unit_starts,
-            examples.unit_types,
+            examples["unit_starts"],
+            examples["unit_types"],
             self._whole[self._level_at(step)],
         )
         return units, units

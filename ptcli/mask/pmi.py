@@ -33,8 +33,7 @@ class PmiMask(MaskStrategy):
         settings: as in MaskStrategy.
     """
 
-    needs_words = True
-    needs_ngrams = True
+    needs = frozenset({"words", "ngrams"})
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class SpanMask(MaskStrategy):
         settings: as in MaskStrategy.
     """
 
-    needs_words = True
+    needs = frozenset({"words"})
 
     def __init__(
         self, *, p: float = 0.2, max_words: int = 10, complete_last: bool = False, **settings: Unpack[MaskSettings]

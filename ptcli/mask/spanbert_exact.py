@@ -21,7 +21,7 @@ class SpanbertExactMask(ExactMask):
     which one draw decides what is shown. Random tokens are as frequent as the training text has them.
     """
 
-    needs_words = True
+    needs = frozenset({"words"})
 
     def __init__(
         self,

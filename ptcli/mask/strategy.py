@@ -57,9 +57,7 @@ class MaskStrategy(ABC):
     Raises ConfigError for a setting out of its range, and for a vocabulary without a mask token when one is shown.
     """
 
-    needs_words: bool = False
-    needs_units: bool = False
-    needs_ngrams: bool = False
+    needs: frozenset[str] = frozenset()  # columns of the examples, and what it learns, by ptcli/batch/columns.py
 
     def __init__(
         self,
@@ -211,15 +209,13 @@ class MaskStrategy(ABC):
         maskable = np.array(examples.maskable, bool)
         if self.never:
             maskable &= ~self._never[tokens]
-        named = self.needs_units and examples.unit_starts is not None
         return Examples(
             tokens=tokens,
             offsets=np.array(examples.offsets, np.int64),
             maskable=maskable,
             word_starts=np.array(examples.word_starts, bool),
             keys=np.array(examples.keys, np.uint64),
-            unit_starts=np.array(examples.unit_starts, bool) if named else None,
-            unit_types=np.array(examples.unit_types, np.uint8) if named else None,
+            columns={name: np.array(column) for name, column in examples.columns.items()},
         )
 
 

@@ -14,7 +14,7 @@ class WholeWordMask(MaskStrategy):
     replaced or kept alike (`replace_level=token` draws for each piece, as there).
     """
 
-    needs_words = True
+    needs = frozenset({"words"})
 
     def partition(self, examples: Examples, *, key: np.uint64, step: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Each word is a unit and an atom."""

@@ -149,10 +149,16 @@ class Encoder(nn.Module):
         return self.shape.vocab_size
 
     @property
-    def max_length(self) -> int | None:
-        """The longest example whose positions can be told apart; None where the positions set no limit."""
+    def longest_row(self) -> int | None:
+        """The longest row that positions and attention can take; None where they set no limit."""
         limits = [p.max_positions for p in self.positions.values() if not p.extrapolates]
+        limits += [a for block in self.blocks if (a := getattr(block.attention, "longest_row", None)) is not None]
         return min(limits, default=None)  # type: ignore[type-var]
+
+    @property
+    def isolates(self) -> bool:
+        """Whether the examples of a row do not see each other; where they do, each has to have a row of its own."""
+        return all(getattr(block.attention, "isolates", True) for block in self.blocks)
 
     @property
     def activation(self) -> nn.Module:

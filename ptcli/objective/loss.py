@@ -2,7 +2,28 @@
 
 from dataclasses import dataclass, field
 
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn import functional as F
+
+from ptcli.batch.contract import IGNORE_INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The predictions of one part: the loss of each, with gradient, whether it was right (where that has a meaning),
+    and how many there are, where some positions are padding.
+    """
+
+    losses: Float[Tensor, " N"]
+    hits: Bool[Tensor, " N"] | None = None
+    count: Int[Tensor, ""] | None = None
+
+
+def cross_entropy(logits: Float[Tensor, "N C"], targets: Int[Tensor, " N"]) -> Scored:
+    """Of predictions of classes; a target of IGNORE_INDEX pads the positions to a fixed number and is not scored."""
+    losses = F.cross_entropy(logits.float(), targets, ignore_index=IGNORE_INDEX, reduction="none")
+    return Scored(losses, logits.detach().argmax(-1) == targets, (targets != IGNORE_INDEX).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +41,11 @@ class Loss:
     weights: dict[str, float] = field(default_factory=dict)
     positions: dict[str, Tensor] = field(default_factory=dict)
     hits: dict[str, Tensor] = field(default_factory=dict)
+
+    def add(self, part: str, scored: Scored) -> None:
+        """Count a part in."""
+        self.sums[part] = scored.losses.sum()
+        self.positions[part] = scored.losses.detach()
+        self.counts[part] = scored.losses.new_tensor(len(scored.losses)) if scored.count is None else scored.count
+        if scored.hits is not None:
+            self.hits[part], self.correct[part] = scored.hits, scored.hits.sum()

@@ -3,16 +3,16 @@ from functools import partial
 
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from ptcli.batch.contract import IGNORE_INDEX
+from ptcli.batch.contract import LABELS, PAIR_LABELS, Column
 from ptcli.errors import ConfigError
 from ptcli.model.encoder import Encoder
 from ptcli.model.heads import EnhancedMaskDecoder, MaskedLMHead, PairHead
-from ptcli.objective.loss import Loss
+from ptcli.objective.loss import Loss, cross_entropy
+from ptcli.objective.objective import Objective
 
 
-class MaskedLM(nn.Module):
+class MaskedLM(Objective):
     """Predict the original token at each scored position, and, where pairs are made, the pair's label at each [CLS].
 
     BERT (arXiv:1810.04805). The vocabulary is computed at scored positions only: the same loss for less work.
@@ -21,6 +21,7 @@ class MaskedLM(nn.Module):
     see MaskedLMHead. `decoder_positions`: places of DeBERTa's enhanced mask decoder, None for none.
     """
 
+    main = "masked_lm"
     needs_mask = True
     needs_bidirectional = True
 
@@ -40,8 +41,7 @@ class MaskedLM(nn.Module):
         super().__init__()
         if pair_weight <= 0:
             raise ConfigError(f"objective.pair_weight={pair_weight} must be above 0. For no pair loss, use pair=none.")
-        self.weights = {"masked_lm": 1.0}
-        self.denominators = {"masked_lm": "labels"}
+        self.declare("masked_lm", of=LABELS.name, told="the tokens that are hidden")
         self.masked_lm_head = MaskedLMHead(
             hidden_size=model.hidden_size,
             embedding_size=model.embedding_size,
@@ -67,23 +67,22 @@ class MaskedLM(nn.Module):
             self.pair_head = PairHead(
                 hidden_size=model.hidden_size, num_labels=pair.num_labels, initializer=model.initializer
             )
-            self.weights["pair"] = pair_weight
-            self.denominators["pair"] = "pair_labels"
+            self.declare("pair", of=PAIR_LABELS.name, told="sentence pairs", weight=pair_weight)
 
-    def forward(self, model: nn.Module, batch: Mapping[str, Shaped[Tensor, "..."]]) -> Loss:
-        """Sums, counts and hits of a batch, as ptcli.batch.contract lays it out."""
+    def losses(self, model: nn.Module, batch: Mapping[str, Shaped[Tensor, "..."]]) -> tuple[Loss, Callable[[], Tensor]]:
+        """The masked tokens, and the pairs where there are any."""
         hidden, decoded = self._states(model, batch)
-        loss = Loss(sums={}, counts={}, correct={}, weights=self.weights)
-        logits = self._masked_lm_logits(model, decoded, batch["label_positions"])
-        _score(loss, "masked_lm", logits, batch["labels"], batch["label_positions"])
+        loss = Loss(sums={}, counts={}, weights=self.weights)
+        logits = self._masked_lm_logits(model, decoded, batch[LABELS.positions])
+        loss.add("masked_lm", cross_entropy(logits, _at(batch, LABELS)))
         if self.pair_head is not None:
-            logits = self.pair_head(hidden().flatten(0, 1).index_select(0, batch["pair_positions"]))
-            _score(loss, "pair", logits, batch["pair_labels"], batch["pair_positions"])
-        return loss
+            logits = self.pair_head(hidden().flatten(0, 1).index_select(0, batch[PAIR_LABELS.positions]))
+            loss.add("pair", cross_entropy(logits, _at(batch, PAIR_LABELS)))
+        return loss, hidden
 
     def predict(self, model: nn.Module, batch: Mapping[str, Shaped[Tensor, "..."]]) -> Float[Tensor, "N V"]:
         """Logits over the vocabulary at batch["label_positions"], in their order."""
-        return self._masked_lm_logits(model, self._states(model, batch)[1], batch["label_positions"])
+        return self._masked_lm_logits(model, self._states(model, batch)[1], batch[LABELS.positions])
 
     def flops_per_token(self, model: Encoder, length: int) -> int:
         """Floating-point operations of a forward pass for each token of a row of `length`: the model's, and those of
@@ -94,6 +93,11 @@ class MaskedLM(nn.Module):
             return body
         more = self.mask_decoder.passes - (self.pair_head is None)  # pairs need the layer as it is, too
         return body + more * model.layer_flops_per_token(len(model.order) - 1, length)
+
+    def head_flops(self, model: Encoder) -> int:
+        """As in Objective; the output matrix is the embeddings' where it is tied."""
+        tied = self.masked_lm_head.decoder is None
+        return super().head_flops(model) + 2 * tied * model.embeddings.tokens.weight.numel()
 
     def _states(self, model, batch) -> tuple[Callable[[], Tensor], Tensor]:
         """The model's hidden states, computed when asked for, and those that tokens are predicted from, (B, S, H)."""
@@ -110,12 +114,5 @@ class MaskedLM(nn.Module):
         return self.masked_lm_head(states.flatten(0, 1).index_select(0, positions), model.embeddings.tokens.weight)
 
 
-def _score(loss: Loss, part: str, logits: Tensor, labels: Tensor, positions: Tensor) -> None:
-    targets = labels.flatten().index_select(0, positions)
-    # Positions may be padded to a fixed number with unscored ones, so the count is taken from the targets.
-    losses = F.cross_entropy(logits.float(), targets, ignore_index=IGNORE_INDEX, reduction="none")
-    loss.sums[part] = losses.sum()
-    loss.positions[part] = losses.detach()
-    loss.counts[part] = (targets != IGNORE_INDEX).sum()
-    loss.hits[part] = logits.detach().argmax(-1) == targets
-    loss.correct[part] = loss.hits[part].sum()
+def _at(batch: Mapping[str, Tensor], column: Column) -> Tensor:
+    return batch[column.name].flatten().index_select(0, batch[column.positions])

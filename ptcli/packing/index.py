@@ -1,6 +1,6 @@
 """What packing makes: rows of examples of pieces, as flat arrays of offsets into a shard's tokens."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class Index:
     def num_examples(self) -> int:
         """Examples in this index."""
         return self.example_pieces.shape[0] - 1
+
+    def one_example_a_row(self) -> "Index":
+        """The same examples, each in a row of its own."""
+        return replace(self, row_examples=np.arange(self.num_examples + 1, dtype=np.int64))
 
     def row_tokens(self, rows: np.ndarray) -> np.ndarray:
         """Tokens of text in each of `rows`, special ones not counted: int64."""

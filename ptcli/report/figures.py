@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ptcli.batch.contract import Column
 from ptcli.mask.examples import KEPT, MASKED, PERMUTED, RANDOM
 from ptcli.report.statistics import Statistics
 
@@ -26,25 +27,25 @@ class Figure(NamedTuple):
     largest: float = 0.0
 
 
-def figures_of(statistics: Mapping[str, Statistics], *, label_names: Sequence[str] = ()) -> list[Figure]:
-    """The figures of some masks on the same examples. What does not occur is left out."""
-    columns, all_of = tuple(statistics), list(statistics.values())
+def figures_of(statistics: Mapping[str, Statistics], *, columns: Sequence[Column] = ()) -> list[Figure]:
+    """The figures of some masks on the same examples. What does not occur is left out. `columns`: that parts add."""
+    masks, all_of = tuple(statistics), list(statistics.values())
     one = all_of[0]
-    figures = [_shares(columns, all_of)]
+    figures = [_shares(masks, all_of)]
     if any(s.selected for s in all_of):
         counters = [s.unit_words for s in all_of], [s.unit_tokens for s in all_of]
         figures += [
-            _lengths("selected units by words (a word in part counts as one)", columns, counters[0]),
-            _lengths("selected units by tokens", columns, counters[1]),
-            _tenths(columns, all_of),
+            _lengths("selected units by words (a word in part counts as one)", masks, counters[0]),
+            _lengths("selected units by tokens", masks, counters[1]),
+            _tenths(masks, all_of),
         ]
-    if label_names:
-        total = max(sum(one.pair_labels.values()), 1)
-        shares = [
-            (name, [Cell(f"{one.pair_labels[label] / total:.1%} ({one.pair_labels[label]:,})")])
-            for label, name in enumerate(label_names)
-        ]
-        figures.append(Figure("pair labels", ("all",), shares))
+    for column in columns:
+        counts = one.as_dict((column,))[column.name]
+        if not (column.names or any(counts.values())):
+            continue
+        total = sum(counts.values()) if len(counts) > 1 else one.tokens
+        shares = [(name, [Cell(f"{n / max(total, 1):.1%} ({n:,})")]) for name, n in counts.items()]
+        figures.append(Figure(column.name.replace("_", " "), ("all",), shares))
     return figures
 
 

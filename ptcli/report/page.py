@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
+from ptcli.batch.contract import Column
 from ptcli.report.figures import Figure, figures_of
 from ptcli.report.rows import ShownExample, ShownRow, is_permuted, joins, printable, unit_goes_on
 from ptcli.report.statistics import Statistics
@@ -52,7 +53,7 @@ def page(
     *,
     title: str,
     notes: Sequence[str],
-    label_names: Sequence[str],
+    columns: Sequence[Column],
     mask_token: str,
     max_length: int,
 ) -> Iterator[str]:
@@ -64,7 +65,7 @@ def page(
     for row in rows:
         yield _row(row, max_length)
     yield '<div class="figures">\n'
-    yield from (_figure(figure) for figure in figures_of(statistics, label_names=label_names))
+    yield from (_figure(figure) for figure in figures_of(statistics, columns=columns))
     yield "</div>\n</body></html>\n"
 
 
@@ -112,7 +113,7 @@ def _row(row: ShownRow, max_length: int) -> str:
 
 def _example(example: ShownExample, name: str, place: int, number: int) -> str:
     words = [f"example {place + 1} of {number}"] if number > 1 else []
-    words += [f"pair: {example.pair_label}"] if example.pair_label else []
+    words += [f"{name}: {label}" for name, label in example.labels.items()]
     caption = f'<div class="caption">{_safe(", ".join(words))}</div>' if words else ""
     return f'<div class="example">{caption}{"".join(_segments(example, name))}</div>'
 
@@ -121,7 +122,7 @@ def _segments(example: ShownExample, name: str) -> Iterator[str]:
     first = 0
     for place in range(1, len(example.ids) + 1):
         if place == len(example.ids) or example.segments[place] != example.segments[first]:
-            letter = f"<b>{chr(ord('A') + example.segments[first])}</b>" if example.pair_label else ""
+            letter = f"<b>{chr(ord('A') + example.segments[first])}</b>" if len(set(example.segments)) > 1 else ""
             yield f'<p class="segment">{letter}{"".join(_tokens(example, name, first, place))}</p>'
             first = place
 

@@ -1,11 +1,11 @@
 """Rows as they are drawn: tokens as texts, with what each mask does to them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from ptcli.batch.contract import IGNORE_INDEX
+from ptcli.batch.contract import Column
 from ptcli.mask.examples import KEPT, MASKED, NOT_SELECTED, PERMUTED, RANDOM, Examples, Masked
 
 KINDS = {NOT_SELECTED: "", MASKED: "masked", RANDOM: "random", KEPT: "kept", PERMUTED: "permuted"}
@@ -31,7 +31,7 @@ class ShownExample:
     special: list[bool]  # never selected
     word_starts: list[bool]
     segments: list[int]
-    pair_label: str | None
+    labels: dict[str, str]  # what else is asked about it, by the added column: a label, or how many positions
     masks: dict[str, ShownMask]
 
 
@@ -52,19 +52,17 @@ def shown_rows(
     examples: Examples,
     masks: Mapping[str, Masked],
     *,
-    segments: np.ndarray,
-    pair_labels: np.ndarray,
+    added: Mapping[Column, np.ndarray],
     row_of_example: np.ndarray,
-    label_names: Sequence[str],
     text: Callable[[int], str],
     first_number: int = 1,
 ) -> Iterator[ShownRow]:
-    """The rows of a batch of flat examples. `segments` (N,), `pair_labels` and `row_of_example` (E,) as collated."""
+    """The rows of a batch of flat examples, which have the column `segments`. `row_of_example` (E,) as collated.
+
+    `added`: the columns of the batch that parts add to it, before laying out.
+    """
     for row in np.unique(row_of_example):
-        found = [
-            _example(examples, masks, segments, pair_labels, label_names, text, int(e))
-            for e in np.flatnonzero(row_of_example == row)
-        ]
+        found = [_example(examples, masks, added, text, int(e)) for e in np.flatnonzero(row_of_example == row)]
         yield ShownRow(first_number + int(row), found)
 
 
@@ -96,22 +94,23 @@ def unit_goes_on(mask: ShownMask, place: int) -> bool:
 def _example(
     examples: Examples,
     masks: Mapping[str, Masked],
-    segments: np.ndarray,
-    pair_labels: np.ndarray,
-    label_names: Sequence[str],
+    added: Mapping[Column, np.ndarray],
     text: Callable[[int], str],
     e: int,
 ) -> ShownExample:
     part = slice(int(examples.offsets[e]), int(examples.offsets[e + 1]))
     ids = examples.tokens[part].tolist()
-    label = int(pair_labels[e])
     return ShownExample(
         ids=ids,
         texts=[text(i) for i in ids],
         special=(~examples.maskable[part]).tolist(),
         word_starts=np.asarray(examples.word_starts[part], bool).tolist(),
-        segments=segments[part].tolist(),
-        pair_label=None if label == IGNORE_INDEX else label_names[label],
+        segments=examples["segments"][part].tolist(),
+        labels={
+            column.name.removesuffix("_labels"): told
+            for column, values in added.items()
+            if (told := _label(column, values, e, part))
+        },
         masks={
             name: ShownMask(
                 input_ids=masked.input_ids[part].tolist(),
@@ -122,3 +121,12 @@ def _example(
             for name, masked in masks.items()
         },
     )
+
+
+def _label(column: Column, values: np.ndarray, e: int, part: slice) -> str:
+    """What an added column says of an example; empty where it says nothing."""
+    if column.kind == "example":
+        value = int(values[e])
+        return "" if value == column.fill else (column.names[value] if column.names else str(value))
+    number = int((values[part] != column.fill).sum()) if column.kind == "token" else 0
+    return f"{number} positions" if number else ""

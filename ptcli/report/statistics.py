@@ -1,13 +1,13 @@
 """What a mask did, counted over many examples. Sums over batches, so that memory does not grow with their number."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ptcli.batch.contract import IGNORE_INDEX
+from ptcli.batch.contract import Column
 from ptcli.mask.examples import KEPT, MASKED, NOT_SELECTED, PERMUTED, RANDOM, Examples, Masked
 
 TENTHS = 10
@@ -34,12 +34,18 @@ class Statistics:
     whole_words: int = 0  # with all of their tokens selected
     maskable_by_tenth: np.ndarray = field(default_factory=lambda: np.zeros(TENTHS, np.int64))
     selected_by_tenth: np.ndarray = field(default_factory=lambda: np.zeros(TENTHS, np.int64))
-    pair_labels: Counter[int] = field(default_factory=Counter)
+    labels: dict[str, Counter[int]] = field(default_factory=dict)  # by the column that is added to the batch
 
     def add(
-        self, examples: Examples, masked: Masked, *, pair_labels: np.ndarray, num_rows: int, ratio_asked: float
+        self,
+        examples: Examples,
+        masked: Masked,
+        *,
+        added: Mapping[Column, np.ndarray],
+        num_rows: int,
+        ratio_asked: float,
     ) -> None:
-        """Count a batch of flat examples. `pair_labels` (E,): IGNORE_INDEX where there is no pair."""
+        """Count a batch of flat examples. `added`: the columns of the batch that parts add to it, before laying out."""
         maskable = np.asarray(examples.maskable, bool)
         selected = masked.kinds != NOT_SELECTED
         self.examples += examples.offsets.shape[0] - 1
@@ -49,7 +55,9 @@ class Statistics:
         self.selected += int(selected.sum())
         self.asked += ratio_asked * int(maskable.sum())
         self.kinds += _count(masked.kinds[selected])
-        self.pair_labels += _count(pair_labels[pair_labels != IGNORE_INDEX])
+        for column, values in added.items():
+            self.labels.setdefault(column.name, Counter())
+            self.labels[column.name] += _count(values[values != column.fill])
         self._add_units(examples, masked, selected)
         tenth = _tenths(maskable, examples.offsets)
         self.maskable_by_tenth += np.bincount(tenth, minlength=TENTHS)
@@ -93,8 +101,8 @@ class Statistics:
         """Selected share of the maskable tokens in each tenth of an example's body, float64 (10,)."""
         return self.selected_by_tenth / np.maximum(self.maskable_by_tenth, 1)
 
-    def as_dict(self, label_names: Sequence[str]) -> dict[str, Any]:
-        """Plain figures for JSON."""
+    def as_dict(self, columns: Sequence[Column] = ()) -> dict[str, Any]:
+        """Plain figures for JSON. `columns`: those that parts add to the batch."""
         shares = {"masked": MASKED, "random": RANDOM, "kept": KEPT, "permuted": PERMUTED}
         return {
             "examples": self.examples,
@@ -111,8 +119,15 @@ class Statistics:
             "words_touched": self.words,
             "words_whole": self.whole_words,
             "ratio_by_tenth_of_the_body": self.by_tenth.tolist(),
-            "pair_labels": {name: self.pair_labels[label] for label, name in enumerate(label_names)},
+            **{column.name: self._told(column) for column in columns},
         }
+
+    def _told(self, column: Column) -> dict[str, int]:
+        counts = self.labels.get(column.name, Counter())
+        if column.classes is None and not column.names:
+            return {"scored": counts.total()}
+        names = column.names or [str(value) for value in range(column.classes or 0)]
+        return {name: counts[value] for value, name in enumerate(names)}
 
 
 def _count(values: np.ndarray) -> Counter[int]:

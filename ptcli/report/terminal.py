@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from ptcli.batch.contract import Column
 from ptcli.report.figures import Figure, figures_of
 from ptcli.report.rows import ShownExample, ShownRow, joins, printable, unit_goes_on
 from ptcli.report.statistics import Statistics
@@ -44,15 +45,15 @@ def draw_row(row: ShownRow, *, width: int, max_length: int) -> Iterator[Text]:
     yield Text(f"row {row.number}: {row.num_tokens} of {max_length} positions{number}", style="bold")
     for place, example in enumerate(row.examples, start=1):
         words = [f"example {place} of {len(row.examples)}"] if len(row.examples) > 1 else []
-        words += [f"pair: {example.pair_label}"] if example.pair_label else []
+        words += [f"{name}: {label}" for name, label in example.labels.items()]
         if words:
             yield Text(_ruled(", ".join(words), width))
         yield from _draw_example(example, width)
 
 
-def draw_statistics(statistics: Mapping[str, Statistics], *, label_names: Sequence[str], width: int) -> Group:
+def draw_statistics(statistics: Mapping[str, Statistics], *, columns: Sequence[Column], width: int) -> Group:
     """Tables and small plots, a column for each mask."""
-    return draw_figures(figures_of(statistics, label_names=label_names), width=width)
+    return draw_figures(figures_of(statistics, columns=columns), width=width)
 
 
 def draw_figures(figures: Iterable[Figure], *, width: int) -> Group:
@@ -67,7 +68,7 @@ def _draw_example(example: ShownExample, width: int) -> Iterator[Text]:
     names = list(example.masks)
     gutter = max([3, *(cell_len(name) + 2 for name in names)]) if len(names) > 1 else 3
     for line in _lines(example, width - gutter):
-        lead = chr(ord("A") + example.segments[line[0]]) if example.pair_label else ""
+        lead = chr(ord("A") + example.segments[line[0]]) if len(set(example.segments)) > 1 else ""
         yield _padded(lead, gutter) + _text_line(example, line)
         for name in names:
             drawn = _mask_line(example, name, line)

@@ -57,8 +57,8 @@ def refuse_another(folder: RunFolder, config: DictConfig) -> None:
     if not before.exists():
         return
     try:
-        old, _ = read(before)
-    except CheckpointError as error:
+        old, _ = read(before, plugins=tuple(config.get("plugins") or ()))
+    except (CheckpointError, ConfigError) as error:
         raise ConfigError(f"{error}. Type run.name=NAME for another folder, or resume=never to begin anew.") from error
     if fingerprint(old) == fingerprint(config):
         return

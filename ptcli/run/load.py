@@ -58,7 +58,7 @@ def load(checkpoint: str, *, plugins: tuple[str, ...] = ()) -> Saved:
             f"checkpoint={checkpoint} is a fine-tuned model: it has no masked-LM head. It answers with ptcli predict, "
             "is measured by ptcli evaluate, written for transformers by ptcli export, and trained on by ptcli finetune."
         )
-    config, remarks = read(folder / "config.yaml")
+    config, remarks = read(folder / "config.yaml", plugins=plugins)
     config.plugins = list(plugins)
     tokenizer = Tokenizer.load(folder / "tokenizer")
     step = make_model(config, tokenizer.vocabulary.size, part(config, "pair"))

@@ -6,7 +6,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ptcli.batch.task_rows import check_rows_fit
 from ptcli.errors import ConfigError
 from ptcli.model.heads import Pooler
 
@@ -60,12 +59,11 @@ def check_layers(number: int, *, reinitialise_layers: int, freeze_layers: int) -
 
 
 def check_length(model: Any, *, max_length: int, longest: int, checkpoint: str) -> None:
-    """Raise ConfigError where examples may be longer than a model's rows, or than the places that it has learned.
+    """Raise ConfigError where examples may be longer than the places that a checkpoint has learned.
 
-    `longest`: tokens of the longest row that the checkpoint was trained on.
+    `longest`: tokens of the longest row that it was trained on.
     """
-    check_rows_fit(model, max_length=max_length)
-    if model.max_length is not None and max_length > longest:
+    if model.longest_row is not None and max_length > longest:
         raise ConfigError(
             f"max_length={max_length}: checkpoint={checkpoint} was trained on rows of at most {longest} tokens, and "
             f"the places beyond were never learned. Use max_length={longest}, or train on longer rows first."

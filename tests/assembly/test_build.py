@@ -17,9 +17,9 @@ def test_a_refused_value_is_a_config_error():
 
 
 def test_an_argument_that_is_missing_is_a_config_error():
-    config = OmegaConf.create({"tokens": {"_target_": "ptcli.corpus.document.Document"}})
-    with pytest.raises(ConfigError, match=r"tokens: .*text"):
-        build(config, "tokens")
+    config = OmegaConf.create({"corpus": {"_target_": "ptcli.corpus.text.Text"}})
+    with pytest.raises(ConfigError, match=r"corpus: .*path"):
+        build(config, "corpus")
 
 
 def test_no_code_of_others():

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from itertools import islice
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from ptcli.task.encoded import Encoded
 
 from .fakes import PAD, vocabulary
 
-ISOLATING = SimpleNamespace(isolates=True, longest_row=None)
-MIXING = SimpleNamespace(isolates=False, longest_row=None)
 LENGTHS = np.random.default_rng(5).integers(3, 17, 45)
 
 
@@ -37,8 +34,8 @@ def encoded(lengths=LENGTHS, *, questions=None, first=100, **arrays) -> Encoded:
 
 
 def loader(*versions: Encoded, **changes) -> TaskLoader:
-    settings = {"model": ISOLATING, "max_length": 24, "batch_size": 8, "micro_size": 4, "seed": 3, **changes}
-    return TaskLoader(versions or (encoded(),), vocabulary=vocabulary(), **settings)
+    settings = {"isolates": True, "longest_row": None, "max_length": 24, "batch_size": 8, "micro_size": 4, "seed": 3}
+    return TaskLoader(versions or (encoded(),), vocabulary=vocabulary(), **(settings | changes))
 
 
 def numbers_of(batches) -> list[int]:
@@ -53,7 +50,7 @@ def tokens_of(batch, which: int) -> list[int]:
     return batch["input_ids"][row][own].tolist()
 
 
-@pytest.mark.parametrize("changes", [{}, {"model": MIXING}, {"group_by_length": True}, {"static_length": True}])
+@pytest.mark.parametrize("changes", [{}, {"isolates": False}, {"group_by_length": True}, {"static_length": True}])
 def test_batches_hold_the_examples_as_they_are(changes):
     data = encoded()
     for step in islice(loader(data, **changes).steps(), 7):
@@ -71,7 +68,7 @@ def test_batches_hold_the_examples_as_they_are(changes):
             assert all(tensor.dtype == torch.int64 for tensor in batch.values())
 
 
-@pytest.mark.parametrize("changes", [{}, {"model": MIXING}, {"group_by_length": True}])
+@pytest.mark.parametrize("changes", [{}, {"isolates": False}, {"group_by_length": True}])
 def test_every_example_comes_once_in_an_epoch_also_over_its_end(changes):
     steps = list(islice(loader(**changes).steps(), 45))  # 8 epochs of 45 examples in steps of 8
     seen = [number for step in steps for number in numbers_of(step.micro_batches)]
@@ -83,7 +80,7 @@ def test_every_example_comes_once_in_an_epoch_also_over_its_end(changes):
 
 
 def test_packing_changes_rows_and_nothing_else():
-    packed, apart = (list(islice(loader(model=model).steps(), 6)) for model in (ISOLATING, MIXING))
+    packed, apart = (list(islice(loader(isolates=isolates).steps(), 6)) for isolates in (True, False))
     for one, other in zip(packed, apart, strict=True):
         assert numbers_of(one.micro_batches) == numbers_of(other.micro_batches)
         assert {**one.counts, "positions": 0} == {**other.counts, "positions": 0}
@@ -97,17 +94,16 @@ def test_packing_changes_rows_and_nothing_else():
 
 @pytest.mark.parametrize("changes", [{}, {"static_length": True}, {"rank": 1, "ranks": 2}, {"whole_epochs": True}])
 def test_a_model_that_mixes_the_positions_of_a_row_has_one_example_in_each(changes):
-    data = loader(model=MIXING, **changes)
+    data = loader(isolates=False, **changes)
     for batch in [batch for step in islice(data.steps(), 8) for batch in step.micro_batches] + list(data.once()):
         assert len(batch["input_ids"]) == len(batch["example_numbers"])
         assert int(batch["sequence_ids"].max()) == 1
 
 
 def test_rows_that_a_model_does_not_take_are_refused():
-    short = SimpleNamespace(isolates=True, longest_row=16)
-    with pytest.raises(ConfigError, match=r"max_length=24.* 16 positions .*Use max_length=16"):
-        loader(model=short)
-    assert all(batch["input_ids"].shape[1] <= 16 for batch in loader(model=short, max_length=16).once())
+    with pytest.raises(ConfigError, match=r"max_length=24.* 16 positions.*Use max_length=16"):
+        loader(longest_row=16)
+    assert all(batch["input_ids"].shape[1] <= 16 for batch in loader(longest_row=16, max_length=16).once())
 
 
 def test_rows_are_as_short_as_they_can_be():

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from ptcli.assembly.data import make_data, training_loader
+from ptcli.assembly.model import model_shape
 from ptcli.assembly.text import prepare_text
 from ptcli.cli import main
 from ptcli.config import choices
@@ -35,7 +36,7 @@ def fed(words, steps):
     config = compose("pretrain", words).config
     store = prepare_text(config)
     data = make_data(config, store, store.tokenizer().vocabulary)
-    loader = training_loader(config, data, micro_size=config.batch.size, static_length=True)
+    loader = training_loader(config, data, model=model_shape(config), micro_size=config.batch.size, static_length=True)
     for step in itertools.islice(loader.steps(), steps):
         for batch in step.micro_batches:
             for ids, labels, used in zip(

@@ -1,10 +1,9 @@
 import pytest
 from omegaconf import OmegaConf
 
-from ptcli.config import targets
 from ptcli.config.bind import bind, mismatch
 from ptcli.config.compose import compose
-from ptcli.config.targets import check_plugins, locate
+from ptcli.config.targets import check_plugins, locate, refusals
 from ptcli.errors import ConfigError
 
 
@@ -49,9 +48,11 @@ def test_a_target_outside_is_not_run():
 
 def test_what_is_not_there_says_so():
     with pytest.raises(ConfigError, match="has no Nothing"):
-        locate("ptcli.errors.Nothing")
+        locate("colorsys.Nothing", ["colorsys"])
     with pytest.raises(ConfigError, match="there is no module"):
-        locate("ptcli.nothing.Nothing")
+        locate("colorsys.nothing.Nothing", ["colorsys"])
+    with pytest.raises(ConfigError, match="is no class"):
+        locate("colorsys.rgb_to_hsv", ["colorsys"])
 
 
 def test_a_plugin_is_named_on_the_command_line(tmp_path, monkeypatch):
@@ -94,11 +95,61 @@ def test_a_missing_value_is_asked_for():
         bind(config)
 
 
-def test_library_classes_of_shipped_files_are_allowed(monkeypatch):
-    monkeypatch.setattr(targets, "shipped_targets", lambda folder=None: frozenset({"collections.OrderedDict"}))
-    targets._locate.cache_clear()
-    assert locate("collections.OrderedDict").__name__ == "OrderedDict"
-    targets._locate.cache_clear()
+def test_a_library_class_that_a_file_names_stands_in_its_place_alone(tmp_path):
+    (tmp_path / "mask").mkdir()
+    (tmp_path / "mask" / "theirs.yaml").write_text("_target_: collections.OrderedDict\n")
+    theirs = {"_target_": "collections.OrderedDict"}
+    assert locate("collections.OrderedDict", folder=tmp_path).__name__ == "OrderedDict"
+    bind({"mask": theirs}, folder=tmp_path)
+    with pytest.raises(ConfigError, match="no class belongs there"):
+        bind({"pair": theirs}, folder=tmp_path)
+
+
+def test_a_class_stands_in_the_slots_of_its_group_alone():
+    token = {"_target_": "ptcli.mask.token.TokenMask"}
+    for key in ("mask", "eval.mask"):
+        assert not list(refusals(token, key))
+    for key in ("pair", "model.embedding_size", "mask.ratio", "mask.inner", "max_length", "phases[0]", ""):
+        assert list(refusals(token, key)), key
+    rotary = {"_target_": "ptcli.model.position.rotary.RotaryPositions", "_partial_": True}
+    assert not list(refusals(rotary, "model.position.rotary"))
+    assert list(refusals(rotary, "model.position.learned"))
+    assert list(refusals(rotary, "model.position"))
+
+
+def test_slots_inside_others():
+    text, mean = "ptcli.corpus.text.Text", "ptcli.task.pooling.mean.MeanPooling"
+    for key, target in (
+        ("corpus.members.my-books", text),
+        ("corpus.members.a.members.b", text),
+        ("words.base", "ptcli.words.unicode.Unicode"),
+        ("task.members.mnli.pooling", mean),
+    ):
+        assert not list(refusals({"_target_": target}, key)), key
+    for key in ("corpus.members", "corpus.members.a.b", "task.members.a/b.pooling", "words.members.a", "pair.base"):
+        assert list(refusals({"_target_": text}, key)), key
+
+
+def test_what_hydra_does_with_a_node_is_not_for_a_configuration_to_set():
+    gelu = {"_target_": "ptcli.model.ffn.gelu.GeluFeedForward", "_partial_": True}
+    assert not list(refusals(gelu, "model.ffn"))
+    changes = [{"_partial_": 1}, {"_partial_": "true"}, {"_args_": [1]}, {"_recursive_": False}, {"_convert_": "all"}]
+    for change in changes:
+        assert list(refusals(gelu | change, "model.ffn")), change
+    assert list(refusals({"_recursive_": False}, "batch"))
+
+
+def test_inside_a_plugins_class_stands_what_it_takes():
+    token = {"_target_": "ptcli.mask.token.TokenMask"}
+    mine = {"_target_": "mine.Mask", "inner": token, "own": [{"_target_": "mine.Part", "_args_": [1]}]}
+    assert not list(refusals(mine, "mask", plugins=["mine"]))
+    assert not list(refusals({"_target_": "mine.Places"}, "model.position.mine", plugins=["mine"]))
+    for key in ("mask.ratio", "max_length"):
+        assert list(refusals(mine, key, plugins=["mine"])), key
+    for target in ("minestrone.Mask", "mine", "mine.__main__.Mask", "mine..Mask", "ptcli.errors.PtcliError", 3, None):
+        assert list(refusals({"_target_": target}, "mask", plugins=["mine", "ptcli"])), target
+    outside = mine | {"inner": {"_target_": "ptcli.files.write_whole"}}
+    assert [key for key, _ in refusals(outside, "mask", plugins=["mine"])] == ["mask.inner"]
 
 
 def test_settings_that_are_passed_on_are_known():

@@ -39,6 +39,7 @@ def test_a_preset_shows_the_keys_it_begins_with(tmp_path):
         "# Tokens.\n_target_: ptcli.mask.token.TokenMask\nratio: 0.15  # share\ncopies: null\n",
     )
     write(tmp_path / "mask/mine.yaml", "# Mine.\ndefaults:\n  - token\n  - _self_\ncopies: 3  # copies\n")
+    assert choices.find("mask", "../mask/mine", tmp_path) is None
     mine = choices.find("mask", "mine", tmp_path)
     assert mine is not None
     assert mine.key_table() == {"ratio": (0.15, "share"), "copies": (3, "copies")}

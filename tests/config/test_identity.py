@@ -5,7 +5,7 @@ from omegaconf import OmegaConf
 
 from ptcli.config.compose import compose
 from ptcli.config.identity import dump, fingerprint, plain, read, resolve, run_name
-from ptcli.errors import CheckpointError
+from ptcli.errors import CheckpointError, ConfigError
 
 
 def name(*words):
@@ -52,6 +52,12 @@ def test_a_strangers_file_is_data(tmp_path):
     path.write_text("run: {name: '${oc.env:HOME}'}\n")
     with pytest.raises(CheckpointError, match=r"run\.name"):
         read(path)
+    path.write_text("run: {'${oc.env:HOME}': 1}\n")
+    with pytest.raises(CheckpointError, match=r"a key in run"):
+        read(path)
+    path.write_text("pair: {_target_: ptcli.files.write_whole}\n")
+    with pytest.raises(ConfigError, match=r"config\.yaml: pair: .* no choice of pair"):
+        read(path)
     path.write_text("x: !!python/object/apply:os.system ['echo hello']\n")
     with pytest.raises(CheckpointError, match="damaged"):
         read(path)
@@ -62,6 +68,18 @@ def test_a_strangers_file_is_data(tmp_path):
         read(tmp_path / "absent" / "config.yaml")
 
 
+def test_of_its_plugins_those_stay_that_the_user_names(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("plugins: [mine, evil]\nmask: {_target_: mine.Mask}\n")
+    loaded, remarks = read(path, plugins=("mine", "other"))
+    assert loaded.plugins == ["mine"]
+    assert "evil" in remarks[0]
+    with pytest.raises(ConfigError, match=r"plugins=\[mine\]"):
+        read(path)
+    path.write_text("plugins: evil\n")
+    assert read(path, plugins=("evil",))[0].plugins == []
+
+
 def test_plain_names():
     assert plain("a b=c,d/e") == "a-b-c-d-e"
     assert plain(["x", "y"]) == "x-y"
@@ -69,7 +87,5 @@ def test_plain_names():
 
 
 def test_a_missing_value_is_named():
-    from ptcli.errors import ConfigError
-
     with pytest.raises(ConfigError, match="a"):
         resolve(OmegaConf.create({"a": "???"}))

@@ -51,13 +51,6 @@ def test_full_rows_are_not_grouped_by_length():
     assert rules.grouping_needs_short_rows(facts(full, values={"batch": {"group_by_length": False}})) is None
 
 
-def test_isolated_examples_need_an_attention_that_isolates():
-    packing, sees_all = part("packing", "best_fit", isolated=True), part("model/attention", "fourier", isolates=False)
-    assert "lets them see each other" in str(rules.isolated_rows_need_isolating_attention(facts(packing, sees_all)))
-    full = part("model/attention", "full", isolates=True)
-    assert rules.isolated_rows_need_isolating_attention(facts(packing, full)) is None
-
-
 def test_a_position_needs_an_attention_that_takes_it():
     position = part("model/position", "relative", enters="value")
     attention = part("model/attention", "full", accepts=frozenset({"query_key", "bias"}))
@@ -113,9 +106,9 @@ def test_gold_words_come_from_the_corpus():
 
 
 def test_a_mask_of_words_needs_words():
-    mask = part("mask", "whole_word", needs_words=True)
-    assert rules.mask_needs_words(facts(mask, part("tokenizer", "ids", has_words=False)))
-    assert rules.mask_needs_words(facts(mask, part("tokenizer", "wordpiece"))) is None
+    mask = part("mask", "whole_word", needs=frozenset({"words"}))
+    assert rules.words_are_told(facts(mask, part("tokenizer", "ids", has_words=False)))
+    assert rules.words_are_told(facts(mask, part("tokenizer", "wordpiece"))) is None
 
 
 def test_objective_and_mask():
@@ -241,12 +234,23 @@ def test_parts_of_weights_need_an_optimizer_that_takes_them():
         assert rules.parts_of_weights_need_an_optimizer_that_takes_them(facts(whole, values=values)) is None
 
 
+def test_what_works_on_sentences_needs_documents_of_several():
+    asking, ids = part("noise", "shuffle", needs=frozenset({"sentences"})), part("corpus", "lines", most_sentences=1)
+    assert "noise=shuffle works on sentences" in str(rules.sentences_are_told(facts(asking, ids)))
+    assert rules.sentences_are_told(facts(asking, part("corpus", "text"))) is None
+
+
+def test_a_need_that_nothing_gives_is_named_with_those_that_there_are():
+    message = str(rules.needs_are_known(facts(part("mask", "mine", needs=frozenset({"words", "verbs"})))))
+    assert message.startswith("mask=mine needs verbs, which examples do not have. Use counts, documents,")
+
+
 def test_named_units_need_words_that_know_them():
-    mask = part("mask", "phrase", needs_units=True)
-    message = str(rules.mask_needs_units(facts(mask, part("words", "unicode", makes_units=False))))
+    mask = part("mask", "phrase", needs=frozenset({"units"}))
+    message = str(rules.units_are_told(facts(mask, part("words", "unicode", makes_units=False))))
     assert message.startswith("mask=phrase masks entities and phrases, but words=unicode knows none. Use words=")
-    assert rules.mask_needs_units(facts(mask, part("words", "spans", makes_units=True))) is None
-    assert rules.mask_needs_units(facts(part("mask", "token"), part("words", "unicode", makes_units=False))) is None
+    assert rules.units_are_told(facts(mask, part("words", "spans", makes_units=True))) is None
+    assert rules.units_are_told(facts(part("mask", "token"), part("words", "unicode", makes_units=False))) is None
 
 
 @pytest.mark.parametrize("key", ["mask", "eval.mask"])

@@ -1,7 +1,6 @@
 import numpy as np
 
 from ptcli.batch.collate import Gathered
-from ptcli.batch.contract import IGNORE_INDEX
 from ptcli.evaluation.scored import groups, joined, scored_positions
 from ptcli.mask.examples import KEPT, MASKED, RANDOM
 from tests.report.drawn import examples_of, masked_at
@@ -11,8 +10,8 @@ def scored():
     examples, _ = examples_of("[CLS] un-believ-able cats sleep [SEP]", "[CLS] dogs bark [SEP]")
     kinds = {2: MASKED, 3: MASKED, 4: MASKED, 5: RANDOM, 8: KEPT}
     masked = masked_at(examples, kinds, shown={}, units=[1, 5, 8, 9])
-    gathered = Gathered(examples, np.zeros(11, np.uint8), np.full(2, IGNORE_INDEX), np.arange(2), 2)
-    return scored_positions(gathered, masked, np.array([4] * 7 + [6] * 4))
+    examples = examples.with_columns(documents=np.array([4] * 7 + [6] * 4))
+    return scored_positions(Gathered(examples, np.arange(2), 2, {}), masked)
 
 
 def test_what_is_known_of_each_scored_position():

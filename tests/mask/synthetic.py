@@ -45,8 +45,7 @@ def examples(
         maskable=maskable,
         word_starts=begins,
         keys=random.integers(0, 2**63, len(lengths)).astype(np.uint64),
-        unit_starts=unit_starts,
-        unit_types=unit_types,
+        columns={"unit_starts": unit_starts, "unit_types": unit_types},
     )
 
 
@@ -98,8 +97,7 @@ def take(examples: Examples, chosen) -> Examples:
         maskable=examples.maskable[flat],
         word_starts=examples.word_starts[flat],
         keys=examples.keys[np.array(chosen, np.int64)],
-        unit_starts=None if examples.unit_starts is None else examples.unit_starts[flat],
-        unit_types=None if examples.unit_types is None else examples.unit_types[flat],
+        columns={name: column[flat] for name, column in examples.columns.items()},
     )
 
 

@@ -20,8 +20,7 @@ def sentence() -> Examples:
         maskable=np.array([t > 9 for t in TOKENS]),
         word_starts=np.array(WORDS, bool),
         keys=np.array([1], np.uint64),
-        unit_starts=np.array(STARTS, bool),
-        unit_types=np.array(TYPES, np.uint8),
+        columns={"unit_starts": np.array(STARTS, bool), "unit_types": np.array(TYPES, np.uint8)},
     )
 
 
@@ -40,8 +39,8 @@ def test_units_are_entities_then_phrases_then_words():
 
 def test_a_unit_next_to_another_begins_anew():
     batch = sentence()
-    batch.unit_starts[4], batch.unit_types[4] = True, 1
-    batch.unit_types[5:8] = 1  # the rest of what was a phrase
+    batch["unit_starts"][4], batch["unit_types"][4] = True, 1
+    batch["unit_types"][5:8] = 1  # the rest of what was a phrase
     assert units(batch) == [1, 4, 5, 8]
 
 
@@ -69,8 +68,10 @@ def test_each_unit_is_selected_whole_and_as_often_as_any_other():
         np.tile(batch.maskable, 40_000),
         np.tile(batch.word_starts, 40_000),
         np.random.default_rng(0).integers(0, 2**63, 40_000).astype(np.uint64),
-        np.tile(np.array(STARTS, bool), 40_000),
-        np.tile(np.array(TYPES, np.uint8), 40_000),
+        {
+            "unit_starts": np.tile(np.array(STARTS, bool), 40_000),
+            "unit_types": np.tile(np.array(TYPES, np.uint8), 40_000),
+        },
     )
     masked = PhraseMask(vocabulary=vocabulary(), ratio=0.5, at_least_one=False)(many, seed=0, epoch=0)
     chosen = (masked.labels != IGNORE).reshape(40_000, -1)

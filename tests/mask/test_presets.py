@@ -36,7 +36,7 @@ def composed(tmp_path):
 def test_every_choice_builds_and_masks(choice, composed):
     config = composed(f"mask={choice}")
     given = {"vocabulary": vocabulary(), "counts": counts()}
-    if getattr(get_class(config.mask._target_), "needs_ngrams", False):
+    if "ngrams" in getattr(get_class(config.mask._target_), "needs", ()):
         given["ngrams"] = some_ngrams()
     if len(config.mask.get("levels") or ()) > 1:
         given["schedule_steps"] = 4

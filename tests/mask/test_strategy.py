@@ -68,8 +68,7 @@ def test_equal_sentences_get_masks_of_their_own(kind):
         maskable=np.tile(batch.maskable, 2),
         word_starts=np.tile(batch.word_starts, 2),
         keys=np.array([1, 2], np.uint64),
-        unit_starts=np.tile(batch.unit_starts, 2),
-        unit_types=np.tile(batch.unit_types, 2),
+        columns={name: np.tile(column, 2) for name, column in batch.columns.items()},
     )
     selected = make(kind, ratio=0.3)(twice, seed=0, epoch=0).labels != IGNORE
     assert not np.array_equal(selected[:62], selected[62:])
@@ -95,8 +94,10 @@ def test_any_example_is_masked_soundly(rows, chosen, ratio, at_least_one, seed):
         maskable=maskable,
         word_starts=word_starts,
         keys=np.arange(len(rows), dtype=np.uint64),
-        unit_starts=unit_starts & word_starts,
-        unit_types=np.array([token[3] for row in rows for token in row], np.uint8),
+        columns={
+            "unit_starts": unit_starts & word_starts,
+            "unit_types": np.array([token[3] for row in rows for token in row], np.uint8),
+        },
     )
     mask = make(kind, budget=budget, ratio=ratio, at_least_one=at_least_one)
     masked = mask(batch, seed=seed, epoch=0)
@@ -149,8 +150,7 @@ def test_memory_mapped_arrays_are_taken_as_they_are(kind, tmp_path):
         maskable=batch.maskable,
         word_starts=batch.word_starts.astype(np.uint8),
         keys=batch.keys,
-        unit_starts=batch.unit_starts,
-        unit_types=batch.unit_types,
+        columns=batch.columns,
     )
     mask = make(kind)
     assert np.array_equal(mask(mapped, seed=0, epoch=0).input_ids, mask(batch, seed=0, epoch=0).input_ids)

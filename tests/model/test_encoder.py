@@ -131,7 +131,7 @@ def test_rows_without_a_token_give_finite_numbers(lengths, bfloat16):
 @pytest.mark.parametrize("position", [name for name in POSITIONS if "learned" not in name and name != "none"])
 def test_any_length_goes_where_the_encoding_extrapolates(position):
     model = encoder(position=POSITIONS[position], num_layers=1)
-    assert model.max_length is None
+    assert model.longest_row is None
     batch = rows([[[7] + [5] * 59]], types=False)
     hidden = model(batch)[0]
     assert hidden.isfinite().all()

@@ -1,12 +1,15 @@
 """Rows to draw: a text given as words of pieces, and masks given by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from ptcli.batch.contract import IGNORE_INDEX
+from ptcli.batch.contract import IGNORE_INDEX, PAIR_LABELS
 from ptcli.mask.examples import Examples, Masked
 from ptcli.report.rows import ShownRow, shown_rows
 
 MASK = "[MASK]"
+PAIRS = replace(PAIR_LABELS, names=("in_order", "swapped"))
 
 
 def examples_of(*texts: str) -> tuple[Examples, list[str]]:
@@ -22,7 +25,9 @@ def examples_of(*texts: str) -> tuple[Examples, list[str]]:
     names = [MASK, *tokens]
     ids = np.arange(1, len(names), dtype=np.int32)
     keys = np.arange(len(texts), dtype=np.uint64)
-    return Examples(ids, np.array(offsets), np.array(maskable), np.array(starts), keys), names
+    segments = np.zeros(len(ids), np.uint8)
+    examples = Examples(ids, np.array(offsets), np.array(maskable), np.array(starts), keys, {"segments": segments})
+    return examples, names
 
 
 def masked_at(examples: Examples, kinds: dict[int, int], *, shown: dict[int, int], units: list[int]) -> Masked:
@@ -43,11 +48,13 @@ def rows_of(
 ) -> list[ShownRow]:
     """Drawn rows; one example a row unless `rows` says otherwise."""
     number = len(examples.offsets) - 1
+    if "segments" in changes:
+        examples = examples.with_columns(segments=changes.pop("segments"))
+    if "pair_labels" in changes:
+        changes["added"] = {PAIRS: changes.pop("pair_labels")}
     settings = {
-        "segments": np.zeros(len(examples.tokens), np.uint8),
-        "pair_labels": np.full(number, IGNORE_INDEX),
+        "added": {},
         "row_of_example": np.array(rows if rows is not None else range(number)),
-        "label_names": ("in_order", "swapped"),
         "text": lambda id: names[id],
         **changes,
     }

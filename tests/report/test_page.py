@@ -34,7 +34,7 @@ def read(text="[CLS] un-believ-able cats sleep [SEP]", title="ptcli view", names
     rows = rows_of(examples, tokens, dict.fromkeys(names, masked))
     statistics = {name: counted(examples, masked) for name in names}
     told = "".join(
-        page(rows, statistics, title=title, notes=["a note"], label_names=(), mask_token="[MASK]", max_length=16)
+        page(rows, statistics, title=title, notes=["a note"], columns=(), mask_token="[MASK]", max_length=16)
     )
     reader = Reader()
     reader.feed(told)

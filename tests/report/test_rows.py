@@ -17,7 +17,7 @@ def test_rows_hold_what_was_read_and_what_is_shown():
     assert mask.shown == ["[CLS]", MASK, "cats", "able", "cats", "sleep", "[SEP]"]
     assert mask.kinds == ["", "masked", "random", "kept", "", "", ""]
     assert mask.input_ids == masked.input_ids[:7].tolist()
-    assert (first.pair_label, second.pair_label) == ("swapped", None)
+    assert (first.labels, second.labels) == ({"pair": "swapped"}, {})
     assert first.special == [True, False, False, False, False, False, True]
 
 

@@ -8,13 +8,13 @@ from ptcli.mask.span import SpanMask
 from ptcli.report.figures import figures_of
 from ptcli.report.statistics import Statistics
 from tests.mask import synthetic
-from tests.report.drawn import examples_of, masked_at
+from tests.report.drawn import PAIRS, examples_of, masked_at
 
 
 def counted(examples, masked, **changes):
     statistics = Statistics([0.8, 0.1, 0.1])
     number = len(examples.offsets) - 1
-    given = {"pair_labels": np.full(number, -100), "num_rows": number, "ratio_asked": 0.5, **changes}
+    given = {"added": {}, "num_rows": number, "ratio_asked": 0.5, **changes}
     statistics.add(examples, masked, **given)
     return statistics
 
@@ -23,7 +23,7 @@ def test_counts_by_hand():
     examples, _ = examples_of("[CLS] un-believ-able cats sleep [SEP]", "[CLS] dogs bark [SEP]")
     kinds = {2: MASKED, 3: MASKED, 4: MASKED, 8: RANDOM, 9: KEPT}
     masked = masked_at(examples, kinds, shown={}, units=[1, 4, 5, 8, 9])
-    found = counted(examples, masked, pair_labels=np.array([1, -100]), num_rows=1)
+    found = counted(examples, masked, added={PAIRS: np.array([1, -100])}, num_rows=1)
     assert (found.examples, found.rows, found.tokens, found.maskable, found.selected) == (2, 1, 11, 7, 5)
     assert found.ratio == pytest.approx(5 / 7)
     assert found.ratio_asked == pytest.approx(0.5)
@@ -31,8 +31,8 @@ def test_counts_by_hand():
     assert found.unit_tokens == {2: 1, 1: 3}  # two of the three pieces of a word were taken
     assert found.unit_words == {1: 4}
     assert (found.words, found.whole_words) == (4, 3)
-    assert found.pair_labels == {1: 1}
-    assert found.as_dict(("in_order", "swapped"))["pair_labels"] == {"in_order": 0, "swapped": 1}
+    assert found.labels["pair_labels"] == {1: 1}
+    assert found.as_dict((PAIRS,))["pair_labels"] == {"in_order": 0, "swapped": 1}
 
 
 def test_a_unit_of_several_words_counts_its_words():
@@ -68,7 +68,7 @@ def test_batches_add_up(seed, ratio, cut):
             examples.keys[first:last],
         )
         shown = type(masked)(*(getattr(masked, name)[tokens] for name in ("input_ids", "labels", "kinds", "units")))
-        parts.add(part, shown, pair_labels=np.full(last - first, -100), num_rows=last - first, ratio_asked=0.5)
+        parts.add(part, shown, added={}, num_rows=last - first, ratio_asked=0.5)
     assert parts.as_dict(()) == whole.as_dict(())
     assert whole.unit_tokens.total() == whole.unit_words.total()
     assert sum(k * n for k, n in whole.unit_tokens.items()) == whole.selected == whole.selected_by_tenth.sum()

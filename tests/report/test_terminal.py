@@ -9,7 +9,7 @@ from ptcli.mask.examples import KEPT, MASKED, PERMUTED, RANDOM
 from ptcli.report.rows import is_permuted
 from ptcli.report.statistics import Statistics
 from ptcli.report.terminal import draw_row, draw_statistics, legend
-from tests.report.drawn import examples_of, masked_at, rows_of
+from tests.report.drawn import PAIRS, examples_of, masked_at, rows_of
 from tests.report.test_statistics import counted
 
 
@@ -83,9 +83,9 @@ def test_statistics_fit_the_width_and_bars_are_shares(width):
     examples, _ = examples_of("[CLS] un-believ-able cats sleep [SEP]")
     masked = masked_at(examples, {1: MASKED, 2: MASKED, 5: KEPT}, shown={}, units=[1, 5])
     statistics = {"mine": counted(examples, masked)}
-    five = draw_statistics({f"mask {n}": statistics["mine"] for n in range(5)}, label_names=(), width=width)
+    five = draw_statistics({f"mask {n}": statistics["mine"] for n in range(5)}, columns=(), width=width)
     assert max(map(len, printed(five, width=200).splitlines())) <= width
-    text = printed(draw_statistics(statistics, label_names=(), width=width), width=width)
+    text = printed(draw_statistics(statistics, columns=(), width=width), width=width)
     assert max(map(len, text.splitlines())) <= width
     bars = {line.split()[0]: line.count("#") for line in text.split("by tokens")[1].splitlines() if line[:1].isdigit()}
     assert bars["1"] == bars["2"]
@@ -94,7 +94,7 @@ def test_statistics_fit_the_width_and_bars_are_shares(width):
 
 
 def test_an_empty_count_is_drawn_without_dividing_by_zero():
-    assert "0 examples" in printed(draw_statistics({"m": Statistics()}, label_names=("a",), width=80), width=80)
+    assert "0 examples" in printed(draw_statistics({"m": Statistics()}, columns=(PAIRS,), width=80), width=80)
 
 
 def test_only_what_is_selected_is_coloured_and_no_color_is_kept():

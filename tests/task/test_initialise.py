@@ -102,15 +102,8 @@ def test_shared_layers_are_treated_alike(key):
 
 
 def test_rows_longer_than_learned_places_are_refused():
-    learned, endless = SimpleNamespace(max_length=512), SimpleNamespace(max_length=None)
+    learned, endless = SimpleNamespace(longest_row=512), SimpleNamespace(longest_row=None)
     with pytest.raises(ConfigError, match=r"max_length=65.*at most 64 tokens.*Use max_length=64"):
         check_length(learned, max_length=65, longest=64, checkpoint="runs/mine")
     check_length(learned, max_length=64, longest=64, checkpoint="runs/mine")
     check_length(endless, max_length=650, longest=64, checkpoint="runs/mine")
-
-
-def test_rows_longer_than_a_model_takes_are_refused():
-    short = SimpleNamespace(max_length=None, longest_row=64)
-    with pytest.raises(ConfigError, match=r"max_length=65.* 64 positions .*Use max_length=64"):
-        check_length(short, max_length=65, longest=512, checkpoint="runs/mine")
-    check_length(short, max_length=64, longest=512, checkpoint="runs/mine")

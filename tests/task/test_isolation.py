@@ -58,7 +58,8 @@ def test_a_loss_in_training_depends_on_its_own_row_alone(model):
     for changed in (None, 5):
         loader = TaskLoader(
             [encoded(changed)],
-            model=step.model,
+            isolates=step.model.isolates,
+            longest_row=step.model.longest_row,
             vocabulary=letters().vocabulary,
             max_length=16,
             batch_size=12,

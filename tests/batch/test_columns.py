@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from ptcli.batch.collate import gather
 from ptcli.batch.loader import Loader
 from ptcli.packing.best_fit import BestFit
 from ptcli.packing.full_sentences import FullSentences
@@ -44,9 +45,11 @@ def test_each_position_is_told_its_document(packing, pair):
         batch_size=4,
         micro_size=4,
         seed=0,
+        needs=("documents",),
     )
     seen = set()
-    for gathered, _, found in loader.once_flat():
+    for gathered, _ in loader.once_flat():
+        found = gathered.examples["documents"]
         tokens = gathered.examples.tokens
         assert found.shape == tokens.shape
         ordinary = gathered.examples.maskable
@@ -81,3 +84,35 @@ def test_a_pass_for_looking_is_what_training_is_fed():
         rows = loader.tensors_of(gathered, masked)["input_ids"].tolist()
         fed = [row for batch in step.micro_batches for row in batch["input_ids"].tolist()]
         assert rows == fed
+
+
+def test_sentences_begin_where_the_text_has_them_and_where_a_piece_does():
+    index = BestFit().index(tails(0), layout=vocabulary().layout, pair=NoPair(), max_length=32, seed=0, epoch=0)
+    rows = np.arange(index.num_rows)
+    gathered = gather(index, Shard(NUM_TOKENS), rows, vocabulary(), documents=tails(0), needs={"sentences", "pieces"})
+    examples = gathered.examples
+    begins = (examples.tokens - 10) % 5 == 0  # ids count the tokens, sentences have five
+    firsts = np.zeros(len(begins), bool)
+    firsts[examples.offsets[:-1] + 1] = True  # behind [CLS]
+    assert np.array_equal(examples["sentence_starts"], examples.maskable & (begins | firsts))
+    assert np.array_equal(examples["piece_numbers"] >= 0, examples.maskable)
+
+
+def test_pieces_of_a_pair_are_numbered():
+    loader = Loader(
+        shards=[Shard(NUM_TOKENS)],
+        documents=[tails(0)],
+        packing=SegmentPair(),
+        pair=NextSentence(),
+        mask=EveryThird(),
+        vocabulary=vocabulary(),
+        max_length=32,
+        batch_size=4,
+        micro_size=4,
+        seed=0,
+        needs=("pieces",),
+    )
+    for gathered, _ in loader.once_flat():
+        text = gathered.examples.maskable
+        assert np.array_equal(gathered.examples["piece_numbers"][text], gathered.examples["segments"][text])
+        assert (gathered.examples["piece_numbers"][~text] == -1).all()

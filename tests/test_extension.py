@@ -1,0 +1,161 @@
+"""Parts from outside, as docs/extending.md has them word for word: no file of the product knows of any of them."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ptcli.cli import main
+
+PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
+OWN = ["plugins=[mine]", "--config-dir=conf"]
+SMALL = ["model/size=tiny", "max_length=32", "batch.size=8", "eval.tokens=600", "trainer.threads=1", "model.dropout=0"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The files of the page, a text, and a cache, in the current folder."""
+    folder = tmp_path_factory.mktemp("own")
+    for name, text in re.findall(r"^`([\w/]+\.\w+)`.*?:\n\n```\w+\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "mine" / "__init__.py").touch()
+    patch = pytest.MonkeyPatch()
+    patch.chdir(folder)
+    patch.setenv("PTCLI_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+    path = list(sys.path)
+    yield folder
+    patch.undo()
+    sys.path[:] = path
+    for name in [name for name in sys.modules if name.split(".")[0] == "mine"]:
+        del sys.modules[name]
+
+
+def pretrain(folder, name, *words):
+    assert main(["pretrain", *OWN, *SMALL, "budget.steps=4", "log.every=2", f"run.name={name}", *words]) == 0
+    lines = (folder / "runs" / name / "metrics.jsonl").read_text("utf-8").splitlines()
+    return {key: value for line in lines for key, value in json.loads(line).items()}
+
+
+def composed(*words):
+    from ptcli.config.compose import composer
+
+    with composer("pretrain", extra=["conf"]) as compose:
+        config = compose([*SMALL, "tokenizer.vocab_size=1024", *words]).config
+    config.plugins = ["mine"]
+    return config
+
+
+@pytest.mark.parametrize("words", [["mask=sentence"], ["model/attention=fourier"], ["auxiliary=gap"]], ids=" ".join)
+def test_each_trains_and_is_evaluated(folder, words, capsys):
+    name = words[0].split("=")[1]
+    metrics = pretrain(folder, name, *words)
+    assert metrics["eval/masked_lm_loss"] > 0
+    assert ("train/gap_loss" in metrics) == ("eval/gap_loss" in metrics) == (name == "gap")
+    assert main(["evaluate", OWN[0], f"checkpoint=runs/{name}", "eval.tokens=600"]) == 0
+    assert ("eval/gap_accuracy" in capsys.readouterr().out) == (name == "gap")
+
+
+def test_all_of_them_go_together(folder):
+    metrics = pretrain(
+        folder, "all", "mask=sentence", "model/attention=fourier", "auxiliary=[gap]", "auxiliary.gap.weight=2"
+    )
+    assert metrics["train/loss"] == pytest.approx(metrics["train/masked_lm_loss"] + 2 * metrics["train/gap_loss"])
+
+
+def test_view_measures_the_mask_and_shows_what_is_asked(folder, capsys):
+    words = ["show=1", "examples=3000", "format=json", *OWN, "mask=sentence", "auxiliary=gap"]
+    assert main(["view", *words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    measured = told["statistics"]["sentence"]
+    assert measured["ratio"] == pytest.approx(0.15, abs=0.005)
+    assert sum(n * int(k) for k, n in measured["units_by_tokens"].items()) == measured["selected_tokens"]
+    assert max(map(int, measured["units_by_tokens"])) > 10, "whole sentences"
+    gaps = measured["gap_labels"]
+    assert gaps["a gap"] / sum(gaps.values()) == pytest.approx(0.05, abs=0.01)
+    assert told["rows"][0]["examples"][0]["labels"]["gap"].endswith("positions")
+
+
+def test_check_and_options_know_them(folder, capsys):
+    assert main(["check", *OWN, *SMALL, "mask=sentence", "model/attention=fourier", "auxiliary=gap"]) == 0
+    assert "everything fits together" in capsys.readouterr().out
+
+
+def test_the_words_side_is_a_function_of_the_example(folder):
+    """The same gaps for an example in any batch, and the columns that follow it lose the same positions."""
+    from ptcli.assembly.parts import part
+    from ptcli.randomness import key_of
+    from tests.mask.synthetic import examples, take
+
+    noise, batch = part(composed("auxiliary=gap"), "auxiliary.gap.noise"), examples([30, 50, 8], seed=3)
+    key = key_of(1, "noise.gap", 0)
+    whole, alone = noise.before(batch, key=key), noise.before(take(batch, [1]), key=key)
+    part_of = slice(whole.offsets[1], whole.offsets[2])
+    assert np.array_equal(whole.tokens[part_of], alone.tokens)
+    assert np.array_equal(whole["gap_labels"][part_of], alone["gap_labels"])
+    removed = len(batch.tokens) - len(whole.tokens)
+    assert 0 < removed < 15
+    assert (whole["gap_labels"] == 1).sum() <= removed
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    from ptcli.assembly.data import make_data
+    from ptcli.assembly.text import prepare_text
+
+    config = composed("model/attention=fourier", "auxiliary=gap", "eval.fraction=0.1")
+    store = prepare_text(config)
+    return config, make_data(config, store, store.tokenizer().vocabulary)
+
+
+def loader_and_step(data, **settings):
+    from ptcli.assembly.data import training_loader
+    from ptcli.assembly.model import make_model
+
+    config, made = data
+    torch.manual_seed(0)
+    step = make_model(config, made.vocabulary.size, made.pair).eval()
+    given = {"micro_size": 4, "static_length": False, **settings}
+    return training_loader(config, made, model=step.model, **given), step
+
+
+def test_an_attention_that_mixes_a_row_has_one_example_in_it_everywhere(data):
+    """Training, the fixed evaluation and that under the own mask; packed rows would leak, which is shown too."""
+    from ptcli.assembly.evaluation import make_evaluation
+
+    config, made = data
+    loader, step = loader_and_step(data)
+    evaluation = make_evaluation(config, made, model=step.model, counts=made.learnt["token_counts"], micro_size=4)
+    rows = [next(loader.once()), *(next(one.once()) for one in evaluation._loaders.values())]
+    for batch in rows:
+        assert batch["sequence_ids"].max() == 1
+        changed = {name: value.clone() for name, value in batch.items()}
+        changed["input_ids"][0] = 7
+        with torch.inference_mode():
+            before, after = step.model(batch), step.model(changed)
+        assert not torch.allclose(before[0], after[0])
+        assert torch.equal(before[1:], after[1:])
+    packed = {name: value.clone() for name, value in rows[0].items()}
+    half = packed["input_ids"].shape[1] // 2
+    packed["sequence_ids"][:, half:] = 2
+    changed = {**packed, "input_ids": packed["input_ids"].clone()}
+    changed["input_ids"][:, :half] = 7
+    with torch.inference_mode():
+        assert not torch.allclose(step.model(packed)[:, half:], step.model(changed)[:, half:])
+
+
+def test_the_loss_is_counted_over_two_ranks(data):
+    """The shares of two ranks' micro-batches add up to what one process has for the same step."""
+    alone, step = loader_and_step(data, micro_size=8)
+    steps = [next(alone.steps())]
+    ranks = [next(loader_and_step(data, rank=rank, ranks=2)[0].steps()) for rank in range(2)]
+    counts = {name: sum(each.counts[name] for each in ranks) for name in ranks[0].counts}
+    assert counts["gap_labels"] == steps[0].counts["gap_labels"] > 0
+    with torch.inference_mode():
+        (whole,) = [sum(step(batch, each.counts)[0] for batch in each.micro_batches) for each in steps]
+        shares = [step(batch, counts)[0] for each in ranks for batch in each.micro_batches]
+    assert float(sum(shares)) == pytest.approx(float(whole), rel=1e-5)
