@@ -10,7 +10,7 @@ from ptcli.batch.groups import LengthGroups
 from ptcli.batch.loader import Step, position_of
 from ptcli.batch.task_rows import Examples, Laid, lay_out, num_scored
 from ptcli.batch.tensors import to_tensors
-from ptcli.errors import DataError
+from ptcli.errors import ConfigError, DataError
 from ptcli.packing.best_fit import best_fit
 from ptcli.randomness import draws, key_of, permute
 from ptcli.task.encoded import Encoded
@@ -47,11 +47,12 @@ class TaskLoader:
     arithmetic, its gradient.
 
     Args:
-        encoded: the examples, in each of the ways in which the rows are put (`Kind.versions`): an epoch draws one way
+        encoded: the examples, in each of the ways in which the rows are put (`Task.versions`): an epoch draws one way
             for each question.
+        isolates: whether the model keeps the examples of a row apart. Only then are several put in one, and only
+            without `group_by_length`.
+        longest_row: positions that the model can take; None: any number.
         max_length: positions of a row.
-        packed: put several examples in a row, isolated from each other; the model must keep them apart. Otherwise, and
-            with `group_by_length`, each has a row of its own.
         group_by_length: questions of like length come together, so that little is padding.
         group_size: questions of a group; None: `micro_size`.
         static_length: every row has max_length positions, for CUDA; otherwise as many as the longest needs.
@@ -65,12 +66,13 @@ class TaskLoader:
         self,
         encoded: Sequence[Encoded],
         *,
+        isolates: bool,
+        longest_row: int | None,
         vocabulary: Vocabulary,
         max_length: int,
         batch_size: int,
         micro_size: int,
         seed: int,
-        packed: bool = True,
         group_by_length: bool = False,
         group_size: int | None = None,
         static_length: bool = False,
@@ -79,10 +81,15 @@ class TaskLoader:
         ranks: int = 1,
     ):
         assert 0 <= rank < ranks and batch_size % ranks == 0
+        if longest_row is not None and max_length > longest_row:
+            raise ConfigError(
+                f"max_length={max_length}: the model takes rows of {longest_row} positions, examples may be longer. "
+                f"Use max_length={longest_row}, or a model that takes longer rows."
+            )
         self.batch_size, self.micro_size = batch_size, micro_size
         self._examples = Examples(encoded)
         self._pad, self._max_length, self._seed = vocabulary.pad_token_id, max_length, seed
-        self._packed = packed and not group_by_length
+        self._packed = isolates and not group_by_length
         self._group_size = (group_size or micro_size) if group_by_length else None
         self._static_length, self._whole_epochs = static_length, whole_epochs
         assert ranks == 1 or not whole_epochs, "steps of several sizes are not divided"

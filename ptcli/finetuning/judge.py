@@ -30,6 +30,8 @@ def ask(
     """The outputs of a model for encoded rows, in their order: numpy arrays by name."""
     loader = TaskLoader(
         [encoded],
+        isolates=step.model.isolates,
+        longest_row=step.model.longest_row,
         vocabulary=tokenizer.vocabulary,
         max_length=max_length,
         batch_size=batch_size,

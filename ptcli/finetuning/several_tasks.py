@@ -139,6 +139,8 @@ def _fit(
     loaders: dict[str, Any] = {
         name: TaskLoader(
             tokens[name].training,
+            isolates=step.model.isolates,
+            longest_row=step.model.longest_row,
             vocabulary=base.tokenizer.vocabulary,
             max_length=config.max_length,
             group_by_length=config.batch.group_by_length,

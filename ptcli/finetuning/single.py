@@ -156,6 +156,8 @@ def _train(
     optimizer = part(config, "optimizer", module=strategy.trained)
     loader = TaskLoader(
         tokens.training,
+        isolates=step.model.isolates,
+        longest_row=step.model.longest_row,
         vocabulary=base.tokenizer.vocabulary,
         max_length=config.max_length,
         batch_size=config.batch.size,

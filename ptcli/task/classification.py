@@ -5,18 +5,18 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ptcli.errors import DataError
-from ptcli.task.decoding import classification as decoding
 from ptcli.task.encoded import IGNORE_INDEX, Encoded
+from ptcli.task.labels import number_of
 from ptcli.task.metrics import classification as metrics
+from ptcli.task.probabilities import softmax
 from ptcli.task.reading.record import Record
 from ptcli.task.rows import Row
 from ptcli.task.settings import Column, TaskSettings
-from ptcli.task.texts import TextKind
+from ptcli.task.texts import TextTask
 
 
-class Classification(TextKind):
-    """A text has one label of several. Settings are TextKind's and Kind's."""
+class Classification(TextTask):
+    """A text has one label of several. Settings are TextTask's and Task's."""
 
     num_texts = 1
     target = "class"
@@ -29,7 +29,7 @@ class Classification(TextKind):
 
     def label_of(self, value: Any, record: Record, row: dict[str, Any]) -> str:
         """The label's name."""
-        return self.canonical(value)
+        return self.names.canonical(value)
 
     def targets(self, rows: Sequence[Row], labels: Sequence[str]) -> np.ndarray:
         """Numbers of the labels, int64 (R,)."""
@@ -38,8 +38,16 @@ class Classification(TextKind):
     def decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """`label`, `probability` and `probabilities` of each row, of `logits` (R, C)."""
-        return decoding.decode(outputs["logits"], labels=labels)
+        """`label`, its `probability`, and all `probabilities` by label, of `logits` (R, C)."""
+        table = softmax(outputs["logits"].reshape(-1, len(labels)))
+        return [
+            {
+                "label": labels[best],
+                "probability": float(row[best]),
+                "probabilities": dict(zip(labels, row.tolist(), strict=True)),
+            }
+            for row, best in zip(table, table.argmax(axis=1).tolist(), strict=True)
+        ]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows."""
@@ -49,13 +57,5 @@ class Classification(TextKind):
 def class_numbers(rows: Sequence[Row], labels: Sequence[str]) -> np.ndarray:
     """The number of each row's label, int64 (R,); IGNORE_INDEX where it has none."""
     numbers = {label: number for number, label in enumerate(labels)}
-    return np.array(
-        [IGNORE_INDEX if row.label is None else number_of(row.label, numbers, row) for row in rows], np.int64
-    )
-
-
-def number_of(label: str, numbers: Mapping[str, int], row: Row) -> int:
-    """A label's number. Raises DataError that names the row where the model does not know the label."""
-    if label not in numbers:
-        raise DataError(f"{row.source}: the label {label!r} is none of the model's: {', '.join(numbers)}.")
-    return numbers[label]
+    found = [IGNORE_INDEX if row.label is None else number_of(row.label, numbers, source=row.source) for row in rows]
+    return np.array(found, np.int64)

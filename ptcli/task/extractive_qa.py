@@ -7,21 +7,21 @@ from typing import Any, Unpack
 import numpy as np
 
 from ptcli.errors import ConfigError
-from ptcli.task.decoding import extractive_qa as decoding
 from ptcli.task.encoded import IGNORE_INDEX, Encoded
 from ptcli.task.examples import begins_of, length_of, put_together, room_for
-from ptcli.task.kind import Kind
 from ptcli.task.metrics import extractive_qa as metrics
 from ptcli.task.metrics.threshold import best_threshold
 from ptcli.task.reading.bad_rows import UnusableError
 from ptcli.task.reading.record import Record
 from ptcli.task.rows import Answer, Row
 from ptcli.task.settings import Column, TaskSettings
+from ptcli.task.spans import best_answers, tokens_of_answer, windows_of, without_space
+from ptcli.task.task import Task
 from ptcli.tokenizer.tokenizer import Tokenizer
 
 
-class ExtractiveQA(Kind):
-    """A question's answer is a stretch of a context (SQuAD, arXiv:1606.05250, 1806.03822). Settings are Kind's, and:
+class ExtractiveQA(Task):
+    """A question's answer is a stretch of a context (SQuAD, arXiv:1606.05250, 1806.03822). Settings are Task's, and:
 
     A context that is too long becomes several examples, windows that overlap (Devlin et al. 2018, arXiv:1810.04805); in
     those without the whole answer the classification token is the target. `text` is the column of the question, `label`
@@ -56,7 +56,6 @@ class ExtractiveQA(Kind):
         super().__init__(**settings)
         self.context, self.no_answer, self.stride = context, no_answer, stride
         self.max_query_length, self.longest_answer, self.threshold = max_query_length, longest_answer, threshold
-        self._moved = self._unplaced = 0
 
     def check(self) -> None:
         """Raise ConfigError where a setting is out of its range, or nothing can be read."""
@@ -122,9 +121,9 @@ class ExtractiveQA(Kind):
             asked = question[: min(self.max_query_length, room - 1)]
             cut += len(asked) < len(question)
             ids, starts, ends = tokens[row.texts[1]]
-            starts = _without_space(starts, ends, row.texts[1])
-            span = _span(row, starts, ends)
-            windows = _windows(len(ids), room - len(asked), self.stride)
+            starts = without_space(starts, ends, row.texts[1])
+            span = tokens_of_answer(row, starts, ends)
+            windows = windows_of(len(ids), room - len(asked), self.stride)
             longer += len(windows) > 1
             held = 0
             for begin, end in windows:
@@ -211,7 +210,7 @@ class ExtractiveQA(Kind):
     def _decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, threshold: float = 0.0
     ) -> list[dict[str, Any]]:
-        return decoding.decode(
+        return best_answers(
             outputs["start_logits"],
             outputs["end_logits"],
             encoded,
@@ -227,22 +226,21 @@ class ExtractiveQA(Kind):
 
     def remarks(self) -> list[str]:
         """What was left out, moved or replaced in what was read last."""
-        moved = f"{self._moved:,} answers stand elsewhere than the file says and are moved to the nearest place"
-        absent = f"{self._unplaced:,} answers are not in their context as such: they are compared with, not learnt"
-        return [*super().remarks(), *([moved] if self._moved else []), *([absent] if self._unplaced else [])]
-
-    def _begin(self) -> None:
-        super()._begin()
-        self._moved = self._unplaced = 0
+        lines = super().remarks()
+        if moved := self.counts["moved"]:
+            lines.append(f"{moved:,} answers stand elsewhere than the file says and are moved to the nearest place")
+        if absent := self.counts["unplaced"]:
+            lines.append(f"{absent:,} answers are not in their context as such: they are compared with, not learnt")
+        return lines
 
     def _placed(self, text: str, start: int | None, context: str) -> Answer:
         if start is not None and start >= 0 and context.startswith(text, start):
             return Answer(text, start)
         places = [found.start() for found in re.finditer(re.escape(text), context)]
         if not places:
-            self._unplaced += 1
+            self.counts["unplaced"] += 1
             return Answer(text, -1)
-        self._moved += start is not None and start >= 0
+        self.counts["moved"] += start is not None and start >= 0
         return Answer(text, min(places, key=lambda place: abs(place - (start or 0))))
 
 
@@ -258,36 +256,3 @@ def _given(value: Any) -> list[tuple[str, int | None]]:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return [(each, None) for each in value]
     raise UnusableError(f"has no answers but {str(value)[:40]}")
-
-
-def _span(row: Row, starts: np.ndarray, ends: np.ndarray) -> tuple[int, int] | None:
-    """The first and the last token that hold a character of the row's first answer; None where there is none."""
-    if not row.label or row.label[0].start < 0:
-        return None
-    answer = row.label[0]
-    first = int(np.searchsorted(ends, answer.start, side="right"))
-    last = int(np.searchsorted(starts, answer.start + len(answer.text), side="left")) - 1
-    return (first, last) if first <= last else None
-
-
-def _windows(num_tokens: int, room: int, stride: int) -> list[tuple[int, int]]:
-    windows = []
-    begin = 0
-    while True:
-        end = min(begin + room, num_tokens)
-        windows.append((begin, end))
-        if end == num_tokens:
-            return windows
-        begin += min(stride, room)
-
-
-def _without_space(starts: np.ndarray, ends: np.ndarray, text: str) -> np.ndarray:
-    """Where each token's first character lies that is no white space; a token of white space alone stays."""
-    space = np.fromiter(map(str.isspace, text), bool, len(text))
-    if not space.any() or not len(starts):
-        return starts
-    following = np.arange(len(text) + 1)  # the first character from here on that is no white space
-    following[:-1][space] = len(text)
-    following = np.minimum.accumulate(following[::-1])[::-1]
-    moved = following[starts]
-    return np.where(moved < ends, moved, starts).astype(np.int32)

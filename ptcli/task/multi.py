@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ptcli.errors import ConfigError
-from ptcli.task.kind import Kind
 from ptcli.task.metrics.score import LOWER_IS_BETTER
+from ptcli.task.task import Task
 
 _SHARED = {"reinitialise_layers": 0, "freeze_layers": 0, "freeze_embeddings": False}  # what is about the encoder
 
@@ -18,7 +20,7 @@ class Multi:
 
     Args:
         members: the tasks by name, two or more.
-        mixing: see ptcli.task.mixing.
+        mixing: of the steps in which each task's rows are seen once, how many each has in an epoch.
         pretraining: share of the steps, in [0, 1), that go on with what the checkpoint was pretrained by.
         then_epochs: passes over a task's rows in which each is trained alone afterwards; None: none follow.
         reinitialise_layers, freeze_layers, freeze_embeddings: see ptcli.task.initialise; they hold for all tasks.
@@ -29,7 +31,7 @@ class Multi:
     def __init__(
         self,
         *,
-        members: Mapping[str, Kind],
+        members: Mapping[str, Task],
         mixing: Callable[[Sequence[int]], list[int]],
         pretraining: float = 0.0,
         then_epochs: float | None = None,
@@ -71,7 +73,7 @@ class Multi:
         total = sum(steps)
         return [*steps, max(1, round(total * self.pretraining / (1 - self.pretraining))) if self.pretraining else 0]
 
-    def _check_shared(self, name: str, member: Kind) -> None:
+    def _check_shared(self, name: str, member: Task) -> None:
         for key, default in _SHARED.items():
             value = member.on_model.get(key, default)
             if value != default:
@@ -79,3 +81,27 @@ class Multi:
                     f"task.members.{name}.{key}={str(value).lower()} is about the encoder, which all tasks share. "
                     f"Type task.{key}={str(value).lower()}"
                 )
+
+
+class Temperature:
+    """How often each task is trained: one of n steps has a share of the epoch's that goes as n^`exponent`.
+
+    1 is proportional mixing (MT-DNN, arXiv:1901.11504), 0 treats all alike; between them large tasks are seen less
+    often, small ones more often than they are large (multilingual BERT: 0.7; XLM-R, arXiv:1911.02116: 0.3; T5,
+    arXiv:1910.10683, calls 1 / exponent the temperature). Steps are given out and not drawn, so that an epoch has
+    exactly these shares, to a step.
+    """
+
+    def __init__(self, *, exponent: float = 0.5):
+        if not 0 <= exponent <= 1:
+            raise ConfigError(f"task.mixing.exponent={exponent} must lie between 0 (all alike) and 1 (by size).")
+        self.exponent = exponent
+
+    def __call__(self, sizes: Sequence[int]) -> list[int]:
+        """Of sum(sizes) steps those of each task, whose rows make `sizes` of them, 1 or more each."""
+        weights = np.asarray(sizes, np.float64) ** self.exponent
+        ideal = weights / weights.sum() * sum(sizes)
+        counts = np.floor(ideal + 1e-9).astype(np.int64)
+        left = sum(sizes) - int(counts.sum())
+        counts[np.argsort(-(ideal - counts), kind="stable")[:left]] += 1
+        return [int(count) for count in counts]

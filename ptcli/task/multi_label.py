@@ -7,19 +7,19 @@ from typing import Any, Unpack
 import numpy as np
 
 from ptcli.errors import ConfigError
-from ptcli.task.classification import number_of
-from ptcli.task.decoding import multi_label as decoding
 from ptcli.task.encoded import Encoded
+from ptcli.task.labels import number_of
 from ptcli.task.metrics import multi_label as metrics
+from ptcli.task.probabilities import sigmoid
 from ptcli.task.reading.bad_rows import UnusableError
 from ptcli.task.reading.record import Record
 from ptcli.task.rows import Row
 from ptcli.task.settings import Column, TaskSettings
-from ptcli.task.texts import TextKind
+from ptcli.task.texts import TextTask
 
 
-class MultiLabel(TextKind):
-    """A text, or two, have any number of labels; none is a label, too. Settings are TextKind's and Kind's, and:
+class MultiLabel(TextTask):
+    """A text, or two, have any number of labels; none is a label, too. Settings are TextTask's and Task's, and:
 
     Args:
         label_separator: between labels where a table's column holds several as text; the text "[]" has none. Lists of
@@ -65,7 +65,7 @@ class MultiLabel(TextKind):
             value = [value]
         if any(isinstance(each, dict | list) or each is None for each in value):
             raise UnusableError(f"has no labels but {str(value)[:40]}")
-        return tuple(dict.fromkeys(self.canonical(each) for each in value if str(each).strip()))
+        return tuple(dict.fromkeys(self.names.canonical(each) for each in value if str(each).strip()))
 
     def targets(self, rows: Sequence[Row], labels: Sequence[str]) -> np.ndarray:
         """Which labels each row has, float32 (R, C)."""
@@ -75,14 +75,22 @@ class MultiLabel(TextKind):
             if row.label is None:
                 table[place] = np.nan
             else:
-                table[place, [number_of(label, numbers, row) for label in row.label]] = 1
+                table[place, [number_of(label, numbers, source=row.source) for label in row.label]] = 1
         return table
 
     def decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """`labels` and `probabilities` of each row, of `logits` (R, C)."""
-        return decoding.decode(outputs["logits"], labels=labels, threshold=self.threshold)
+        """`labels` whose probability reaches the threshold, and all `probabilities` by label, of `logits` (R, C)."""
+        return [
+            {
+                "labels": [
+                    label for label, probability in zip(labels, row, strict=True) if probability >= self.threshold
+                ],
+                "probabilities": dict(zip(labels, row, strict=True)),
+            }
+            for row in sigmoid(outputs["logits"].reshape(-1, len(labels))).tolist()
+        ]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows."""

@@ -5,25 +5,24 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ptcli.errors import DataError
-from ptcli.task.decoding import multiple_choice as decoding
 from ptcli.task.encoded import IGNORE_INDEX, Encoded
 from ptcli.task.examples import cut_longest_first, put_together, room_for
-from ptcli.task.kind import Kind
 from ptcli.task.metrics import multiple_choice as metrics
+from ptcli.task.probabilities import softmax
 from ptcli.task.reading.bad_rows import UnusableError
-from ptcli.task.reading.record import MISSING, Record, told
+from ptcli.task.reading.record import Record
 from ptcli.task.rows import Row
 from ptcli.task.settings import Column, TaskSettings
+from ptcli.task.task import Task
 from ptcli.tokenizer.tokenizer import Tokenizer
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-class MultipleChoice(Kind):
+class MultipleChoice(Task):
     """Each row has several choices, of which one is right: an example each, text and question + choice.
 
-    Settings are Kind's, and:
+    Settings are Task's, and:
 
     Args:
         question: the column of a question on the text, put before each choice; None: there is none.
@@ -66,7 +65,7 @@ class MultipleChoice(Kind):
 
     def label_of(self, value: Any, record: Record, row: dict[str, Any]) -> int:
         """Which choice is right, from 0."""
-        choices, label = row["choices"], self.canonical(value)
+        choices, label = row["choices"], self.names.canonical(value)
         if label in choices and choices.count(label) == 1:
             return choices.index(label)
         if len(self.choices) > 1 and label in self.choices:
@@ -108,8 +107,15 @@ class MultipleChoice(Kind):
     def decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """`choice`, `text` and `probabilities` of each row, of `scores` (E,)."""
-        return decoding.decode(outputs["scores"], encoded, rows)
+        """`choice` (from 0), its `text`, and the `probabilities` of all choices, of `scores` (E,), one a choice."""
+        bounds = np.searchsorted(encoded.row_of_example, np.arange(len(rows) + 1))
+        predictions: list[dict[str, Any]] = []
+        for row, begin, end in zip(rows, bounds[:-1], bounds[1:], strict=True):
+            assert end - begin == len(row.choices), f"{end - begin} examples for {len(row.choices)} choices"
+            probabilities = softmax(outputs["scores"][begin:end])
+            choice = int(probabilities.argmax())
+            predictions.append({"choice": choice, "text": row.choices[choice], "probabilities": probabilities.tolist()})
+        return predictions
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows."""
@@ -120,13 +126,8 @@ class MultipleChoice(Kind):
         if others:
             found = [self.text_at(record, column, "choices") for column in self.choices]
         else:
-            value = record.find(first)
-            if value is MISSING:
-                has = ", ".join(record.values)
-                raise DataError(
-                    f"{record.source} has no column {told(first)}; there: {has}. "
-                    "Name it, or the columns of one choice each: task.choices=[choice1,choice2]"
-                )
+            way_out = "Name it, or the columns of one choice each: task.choices=[choice1,choice2]"
+            value = self.value_at(record, first, "choices", way_out=way_out)
             if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
                 raise UnusableError(f"has no list of choices but {str(value)[:40]}")
             found = value

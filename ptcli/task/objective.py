@@ -16,8 +16,7 @@ from ptcli.task.losses.questions import ChoiceLoss, RankLoss
 from ptcli.task.losses.scored import Scored
 from ptcli.task.losses.spans import SpanLoss
 from ptcli.task.losses.values import ClassesLoss, ValueLoss
-from ptcli.task.pooling.pairs import ComparedPairs
-from ptcli.task.pooling.tokens import EveryPlace, LabelledTokens
+from ptcli.task.pooling import ComparedPairs, EveryPlace, LabelledTokens
 from ptcli.task.r_drop import RDrop
 
 LOSSES: Mapping[str, type[nn.Module]] = {

@@ -4,11 +4,11 @@ from typing import Unpack
 
 from ptcli.task.classification import Classification
 from ptcli.task.settings import Column, TaskSettings
-from ptcli.task.texts import TextKind
+from ptcli.task.texts import TextTask
 
 
 class PairClassification(Classification):
-    """Two texts have one label together. Settings are TextKind's and Kind's."""
+    """Two texts have one label together. Settings are TextTask's and Task's."""
 
     num_texts = 2
 
@@ -20,4 +20,4 @@ class PairClassification(Classification):
         swap_pairs: bool = False,
         **settings: Unpack[TaskSettings],
     ):
-        TextKind.__init__(self, pair=pair, apart=apart, swap_pairs=swap_pairs, **settings)
+        TextTask.__init__(self, pair=pair, apart=apart, swap_pairs=swap_pairs, **settings)

@@ -7,19 +7,18 @@ from typing import Any, Unpack
 import numpy as np
 
 from ptcli.errors import ConfigError
-from ptcli.task.decoding import ranking as decoding
 from ptcli.task.encoded import Encoded
 from ptcli.task.metrics import ranking as metrics
 from ptcli.task.reading.record import Record
 from ptcli.task.regression import number_in
 from ptcli.task.rows import Row
 from ptcli.task.settings import Column, TaskSettings
-from ptcli.task.texts import TextKind
+from ptcli.task.texts import TextTask
 from ptcli.tokenizer.tokenizer import Tokenizer
 
 
-class Ranking(TextKind):
-    """A row is a query and a candidate, its label how relevant that is: 0 or less not at all. Settings are Kind's, and:
+class Ranking(TextTask):
+    """A row is a query and a candidate, its label how relevant that is: 0 or less not at all. Settings are Task's, and:
 
     Candidates with one `group` are compared; without a column for it, those of the same query text.
 
@@ -46,7 +45,7 @@ class Ranking(TextKind):
 
     def group_of(self, row: Row) -> str:
         """The candidates of a query stay together."""
-        return row.group if row.group is not None else row.texts[0]
+        return metrics.query_of(row)
 
     def groups_of(self, rows: Sequence[Row]) -> None:
         """Nothing: what is measured are queries, whose candidates are a group each."""
@@ -58,7 +57,7 @@ class Ranking(TextKind):
 
     def label_of(self, value: Any, record: Record, row: dict[str, Any]) -> float:
         """The relevance."""
-        return number_in(value) if self.relevant is None else float(self.canonical(value) == self.relevant)
+        return number_in(value) if self.relevant is None else float(self.names.canonical(value) == self.relevant)
 
     def targets(self, rows: Sequence[Row], labels: Sequence[str]) -> np.ndarray:
         """Relevance, float32 (R,)."""
@@ -76,8 +75,16 @@ class Ranking(TextKind):
     def decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """`score` and `rank` of each row, of `scores` (R,)."""
-        return decoding.decode(outputs["scores"], rows)
+        """`score` of each row, of `scores` (R,), and its `rank` in its query, from 1; the earlier of equals first."""
+        scores = outputs["scores"].astype(np.float64)
+        queries: dict[str, list[int]] = {}
+        for place, row in enumerate(rows):
+            queries.setdefault(self.group_of(row), []).append(place)
+        ranks = np.zeros(len(rows), np.int64)
+        for places in queries.values():
+            order = np.argsort(-scores[places], kind="stable")
+            ranks[np.array(places)[order]] = np.arange(1, len(places) + 1)
+        return [{"score": score, "rank": rank} for score, rank in zip(scores.tolist(), ranks.tolist(), strict=True)]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows."""

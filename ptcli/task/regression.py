@@ -6,18 +6,17 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ptcli.task.decoding import regression as decoding
 from ptcli.task.encoded import Encoded
 from ptcli.task.metrics import regression as metrics
 from ptcli.task.reading.bad_rows import UnusableError
 from ptcli.task.reading.record import Record
 from ptcli.task.rows import Row
 from ptcli.task.settings import Column, TaskSettings
-from ptcli.task.texts import TextKind
+from ptcli.task.texts import TextTask
 
 
-class Regression(TextKind):
-    """A text, or two, have a number. Settings are TextKind's and Kind's; numbers are taken as they are."""
+class Regression(TextTask):
+    """A text, or two, have a number. Settings are TextTask's and Task's; numbers are taken as they are."""
 
     num_texts = 2
     target = "value"
@@ -45,8 +44,8 @@ class Regression(TextKind):
     def decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """`value` of each row, of `values` (R,)."""
-        return decoding.decode(outputs["values"])
+        """`value` of each row, of `values` (R,), as it is: no number is cut to a range."""
+        return [{"value": value} for value in outputs["values"].astype(np.float64).tolist()]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows."""

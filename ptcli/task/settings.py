@@ -29,7 +29,7 @@ class ModelSettings(TypedDict, total=False):
 
 
 class TaskSettings(ModelSettings, total=False):
-    """The arguments of Kind, which says what they mean: kinds take them beside their own."""
+    """The arguments of Task, which says what they mean: kinds take them beside their own."""
 
     path: str | Sequence[str] | None
     name: str | None

@@ -10,14 +10,14 @@ import numpy as np
 from ptcli.errors import ConfigError
 from ptcli.task.encoded import Encoded
 from ptcli.task.examples import cut_longest_first, put_together, room_for
-from ptcli.task.kind import Kind
 from ptcli.task.reading.record import Record
 from ptcli.task.rows import Row
 from ptcli.task.settings import Column, TaskSettings
+from ptcli.task.task import Task
 from ptcli.tokenizer.tokenizer import Tokenizer
 
 
-class TextKind(Kind):
+class TextTask(Task):
     """`pair`: the column of the second text; None: there is one text.
 
     `apart`: the two texts are examples of their own, one after the other, brought together behind the model. Else they

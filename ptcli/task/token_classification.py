@@ -5,23 +5,23 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ptcli.errors import DataError
-from ptcli.task.classification import number_of
-from ptcli.task.decoding import token_classification as decoding
 from ptcli.task.encoded import IGNORE_INDEX, Encoded
 from ptcli.task.examples import put_together, room_for
-from ptcli.task.kind import Kind
+from ptcli.task.labels import number_of
 from ptcli.task.metrics import token_classification as metrics
+from ptcli.task.metrics.entities import entities, have_entities, repaired
+from ptcli.task.probabilities import softmax
 from ptcli.task.reading.bad_rows import UnusableError
 from ptcli.task.reading.entity_spans import tags_of_spans
-from ptcli.task.reading.record import MISSING, Record, told
+from ptcli.task.reading.record import Record
 from ptcli.task.rows import Row
 from ptcli.task.settings import TaskSettings
+from ptcli.task.task import Task
 from ptcli.tokenizer.tokenizer import Tokenizer
 
 
-class TokenClassification(Kind):
-    """Each word has a tag, learnt and read at its first token. Settings are Kind's, and:
+class TokenClassification(Task):
+    """Each word has a tag, learnt and read at its first token. Settings are Task's, and:
 
     A sentence longer than max_length becomes several examples, cut between words: no word is left without a tag but
     those that have no token of their own. `text` and `label` are columns of lists; a text that is no list is cut at
@@ -29,7 +29,7 @@ class TokenClassification(Kind):
 
     Args:
         word_separator: what stands between words in running text: a space; "" for Chinese.
-        repair: whether an I- that continues nothing is predicted as a B-.
+        repair: whether an I- that continues nothing is predicted as a B- of its type (IOB2 only).
     """
 
     num_texts = 1
@@ -44,10 +44,7 @@ class TokenClassification(Kind):
 
     def texts_of(self, record: Record) -> dict[str, Any]:
         """The words."""
-        value = record.find(self.text)
-        if value is MISSING:
-            has = ", ".join(record.values) if record.named else f"{len(record.values)} columns without names, from 0 on"
-            raise DataError(f"{record.source} has no column {told(self.text)}; there: {has}. Name it: task.text=COLUMN")
+        value = self.value_at(record, self.text, "text")
         if isinstance(value, str):
             by_character = isinstance(record.find(self.label), dict) or (not self.word_separator and " " not in value)
             value = list(value) if by_character else value.split()
@@ -65,7 +62,7 @@ class TokenClassification(Kind):
             raise UnusableError(f"has {len(tags) if isinstance(tags, list) else 'no'} tags for {len(words)} words")
         if any(tag is None for tag in tags):
             raise UnusableError("has a word without a tag")
-        return tuple(self.canonical(tag) for tag in tags)
+        return tuple(self.names.canonical(tag) for tag in tags)
 
     def encode(
         self, rows: Sequence[Row], *, tokenizer: Tokenizer, max_length: int, labels: Sequence[str] = ()
@@ -119,10 +116,39 @@ class TokenClassification(Kind):
     def decode(
         self, outputs: Mapping[str, np.ndarray], encoded: Encoded, rows: Sequence[Row], *, labels: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """`tags` of each row's words, and entities, of `token_logits` (T, C)."""
-        return decoding.decode(
-            outputs["token_logits"], encoded, rows, labels=labels, repair=self.repair, separator=self.word_separator
-        )
+        """`tags` and their `probabilities`, one a word, of `token_logits` (T, C) at the encoded `token_positions`.
+
+        Words that no token stands for (cut off, or without a piece) are `unread`, counted: their tag is O where the
+        labels have one, else "", and their probability 0. `entities` are added where the labels mark some: type, first
+        and last word, and the text.
+        """
+        positions, words = encoded.token_positions, encoded.token_words
+        assert positions is not None and words is not None, "encoded for another kind of task"
+        table = softmax(outputs["token_logits"].reshape(-1, len(labels)))
+        row_of = encoded.row_of_example[np.searchsorted(encoded.offsets, positions, side="right") - 1]
+        outside = "O" if "O" in labels else ""
+        tags = [[outside] * len(row.words) for row in rows]
+        probabilities = [[0.0] * len(row.words) for row in rows]
+        unread = [len(row.words) for row in rows]
+        best = zip(table.argmax(axis=1).tolist(), table.max(axis=1).tolist(), strict=True)
+        for row, word, (number, probability) in zip(row_of.tolist(), words.tolist(), best, strict=True):
+            tags[row][word], probabilities[row][word] = labels[number], probability
+            unread[row] -= 1
+        tags = [repaired(own) for own in tags] if self.repair else tags
+        predictions: list[dict[str, Any]] = [
+            {"tags": own, "probabilities": sure, "unread": missing}
+            for own, sure, missing in zip(tags, probabilities, unread, strict=True)
+        ]
+        if have_entities(labels):
+            for row, prediction in zip(rows, predictions, strict=True):
+                prediction["entities"] = self._entities(row, prediction["tags"])
+        return predictions
+
+    def _entities(self, row: Row, tags: Sequence[str]) -> list[dict[str, Any]]:
+        return [
+            {"type": name, "first_word": a, "last_word": b, "text": self.word_separator.join(row.words[a : b + 1])}
+            for name, a, b in entities(tags)
+        ]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
         """Truth and predictions of the labelled rows."""
@@ -173,7 +199,7 @@ def _word_spans(words: Sequence[str], separator: str) -> np.ndarray:
 def _numbers(row: Row, numbers: Mapping[str, int]) -> np.ndarray:
     if row.label is None:
         return np.full(len(row.words), IGNORE_INDEX, np.int64)
-    return np.array([number_of(label, numbers, row) for label in row.label], np.int64)
+    return np.array([number_of(label, numbers, source=row.source) for label in row.label], np.int64)
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:

@@ -10,7 +10,7 @@ import torch
 from ptcli.batch.contract import IGNORE_INDEX
 from ptcli.batch.task_loader import TaskLoader
 from ptcli.batch.task_rows import num_scored
-from ptcli.errors import DataError
+from ptcli.errors import ConfigError, DataError
 from ptcli.task.encoded import Encoded
 
 from .fakes import PAD, vocabulary
@@ -34,8 +34,8 @@ def encoded(lengths=LENGTHS, *, questions=None, first=100, **arrays) -> Encoded:
 
 
 def loader(*versions: Encoded, **changes) -> TaskLoader:
-    settings = {"max_length": 24, "batch_size": 8, "micro_size": 4, "seed": 3, **changes}
-    return TaskLoader(versions or (encoded(),), vocabulary=vocabulary(), **settings)
+    settings = {"isolates": True, "longest_row": None, "max_length": 24, "batch_size": 8, "micro_size": 4, "seed": 3}
+    return TaskLoader(versions or (encoded(),), vocabulary=vocabulary(), **(settings | changes))
 
 
 def numbers_of(batches) -> list[int]:
@@ -50,7 +50,7 @@ def tokens_of(batch, which: int) -> list[int]:
     return batch["input_ids"][row][own].tolist()
 
 
-@pytest.mark.parametrize("changes", [{}, {"packed": False}, {"group_by_length": True}, {"static_length": True}])
+@pytest.mark.parametrize("changes", [{}, {"isolates": False}, {"group_by_length": True}, {"static_length": True}])
 def test_batches_hold_the_examples_as_they_are(changes):
     data = encoded()
     for step in islice(loader(data, **changes).steps(), 7):
@@ -68,7 +68,7 @@ def test_batches_hold_the_examples_as_they_are(changes):
             assert all(tensor.dtype == torch.int64 for tensor in batch.values())
 
 
-@pytest.mark.parametrize("changes", [{}, {"packed": False}, {"group_by_length": True}])
+@pytest.mark.parametrize("changes", [{}, {"isolates": False}, {"group_by_length": True}])
 def test_every_example_comes_once_in_an_epoch_also_over_its_end(changes):
     steps = list(islice(loader(**changes).steps(), 45))  # 8 epochs of 45 examples in steps of 8
     seen = [number for step in steps for number in numbers_of(step.micro_batches)]
@@ -80,7 +80,7 @@ def test_every_example_comes_once_in_an_epoch_also_over_its_end(changes):
 
 
 def test_packing_changes_rows_and_nothing_else():
-    packed, apart = (list(islice(loader(packed=packed).steps(), 6)) for packed in (True, False))
+    packed, apart = (list(islice(loader(isolates=isolates).steps(), 6)) for isolates in (True, False))
     for one, other in zip(packed, apart, strict=True):
         assert numbers_of(one.micro_batches) == numbers_of(other.micro_batches)
         assert {**one.counts, "positions": 0} == {**other.counts, "positions": 0}
@@ -90,6 +90,20 @@ def test_packing_changes_rows_and_nothing_else():
     step = next(loader(encoded(lengths), batch_size=32, micro_size=32).steps())
     assert step.measured["fill"] == 1.0
     assert step.micro_batches[0]["input_ids"].shape == (8, 24)
+
+
+@pytest.mark.parametrize("changes", [{}, {"static_length": True}, {"rank": 1, "ranks": 2}, {"whole_epochs": True}])
+def test_a_model_that_mixes_the_positions_of_a_row_has_one_example_in_each(changes):
+    data = loader(isolates=False, **changes)
+    for batch in [batch for step in islice(data.steps(), 8) for batch in step.micro_batches] + list(data.once()):
+        assert len(batch["input_ids"]) == len(batch["example_numbers"])
+        assert int(batch["sequence_ids"].max()) == 1
+
+
+def test_rows_that_a_model_does_not_take_are_refused():
+    with pytest.raises(ConfigError, match=r"max_length=24.* 16 positions.*Use max_length=16"):
+        loader(longest_row=16)
+    assert all(batch["input_ids"].shape[1] <= 16 for batch in loader(longest_row=16, max_length=16).once())
 
 
 def test_rows_are_as_short_as_they_can_be():

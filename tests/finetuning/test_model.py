@@ -12,8 +12,7 @@ from ptcli.task.head.linear import LinearHead
 from ptcli.task.head.tanh import TanhHead
 from ptcli.task.initialise import initialise
 from ptcli.task.objective import TaskObjective
-from ptcli.task.pooling.cls import ClassificationToken
-from ptcli.task.pooling.pooler import PooledToken
+from ptcli.task.pooling import ClassificationToken, PooledToken
 from ptcli.trainer.step import TrainingStep
 from tests.interop import foreign
 from tests.task.batches import batch_of

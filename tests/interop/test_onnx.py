@@ -5,11 +5,7 @@ import torch
 
 from ptcli.interop.module import PlainTask
 from ptcli.task.head.linear import LinearHead
-from ptcli.task.pooling.attention import AttentionPooling
-from ptcli.task.pooling.last import LastToken
-from ptcli.task.pooling.max import MaxPooling
-from ptcli.task.pooling.mean import MeanPooling
-from ptcli.task.pooling.pooler import PooledToken
+from ptcli.task.pooling import AttentionPooling, LastToken, MaxPooling, MeanPooling, PooledToken
 from tests.model.build import encoder
 from tests.task.batches import TARGETS, alone, step_of
 

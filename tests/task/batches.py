@@ -7,7 +7,7 @@ import torch
 from ptcli.batch.contract import IGNORE_INDEX
 from ptcli.task.head.linear import LinearHead
 from ptcli.task.objective import TaskObjective
-from ptcli.task.pooling.cls import ClassificationToken
+from ptcli.task.pooling import ClassificationToken
 from ptcli.trainer.step import TrainingStep
 
 from ..model.build import encoder, random_rows

@@ -3,18 +3,16 @@
 import numpy as np
 import pytest
 
-from ptcli.task.decoding import (
-    classification,
-    extractive_qa,
-    multi_label,
-    multiple_choice,
-    ranking,
-    regression,
-    token_classification,
-)
-from ptcli.task.decoding.extractive_qa import best_span
+from ptcli.task.classification import Classification
 from ptcli.task.encoded import Encoded
+from ptcli.task.extractive_qa import ExtractiveQA
+from ptcli.task.multi_label import MultiLabel
+from ptcli.task.multiple_choice import MultipleChoice
+from ptcli.task.ranking import Ranking
+from ptcli.task.regression import Regression
 from ptcli.task.rows import Row
+from ptcli.task.spans import best_span
+from ptcli.task.token_classification import TokenClassification
 from tests.task.judged_rows import rows_of
 
 
@@ -26,32 +24,43 @@ def encoded(lengths, rows, **arrays):
     return Encoded(tokens=tokens, offsets=offsets, segments=segments, row_of_example=np.array(rows), **arrays)
 
 
+def told(task, rows, found=None, *, labels=(), **outputs):
+    """What a task makes of outputs, given by name, for rows or so many of them."""
+    rows = rows_of(*[None] * rows) if isinstance(rows, int) else rows
+    found = found or encoded([1] * len(rows), range(len(rows)))
+    return task.decode(
+        {name: np.array(values, np.float32) for name, values in outputs.items()}, found, rows, labels=labels
+    )
+
+
 def test_a_class():
-    first, second = classification.decode(np.array([[0.0, np.log(3.0)], [1000.0, -1000.0]]), labels=["no", "yes"])
+    logits = [[0.0, np.log(3.0)], [1000.0, -1000.0]]
+    first, second = told(Classification(), 2, logits=logits, labels=["no", "yes"])
     assert first["label"] == "yes"
     assert first["probability"] == pytest.approx(0.75)
     assert first["probabilities"] == pytest.approx({"no": 0.25, "yes": 0.75})
     assert second == {"label": "no", "probability": 1.0, "probabilities": {"no": 1.0, "yes": 0.0}}
-    assert classification.decode(np.zeros((0, 2)), labels=["no", "yes"]) == []
+    assert told(Classification(), 0, logits=np.zeros((0, 2)), labels=["no", "yes"]) == []
 
 
 def test_a_number():
-    assert regression.decode(np.array([[5.5], [-1.0]], np.float32)) == [{"value": 5.5}, {"value": -1.0}]
+    assert told(Regression(), 2, values=[5.5, -1.0]) == [{"value": 5.5}, {"value": -1.0}]
 
 
 def test_several_classes():
-    logits = np.array([[0.0, -800.0, 800.0], [-1.0, -1.0, -1.0]])
-    first, second = multi_label.decode(logits, labels=["a", "b", "c"])
+    logits = [[0.0, -800.0, 800.0], [-1.0, -1.0, -1.0]]
+    first, second = told(MultiLabel(), 2, logits=logits, labels=["a", "b", "c"])
     assert first["labels"] == ["a", "c"]
     assert first["probabilities"] == pytest.approx({"a": 0.5, "b": 0.0, "c": 1.0})
     assert second["labels"] == []
-    assert multi_label.decode(logits[1:], labels=["a", "b", "c"], threshold=0.2)[0]["labels"] == ["a", "b", "c"]
+    (lower,) = told(MultiLabel(threshold=0.2), 1, logits=logits[1:], labels=["a", "b", "c"])
+    assert lower["labels"] == ["a", "b", "c"]
 
 
 TAGS = ("O", "B-PER", "I-PER")
 
 
-def tagged(numbers, **options):
+def tagged(numbers, **settings):
     """Two rows: one in two examples whose third word has no token, and one in one example."""
     rows = [
         Row(index=0, texts=(), words=("Ann", "Lee", "\u200b", "ran")),
@@ -63,7 +72,7 @@ def tagged(numbers, **options):
         token_positions=np.array([1, 2, 5, 8]),
         token_words=np.array([0, 1, 3, 0]),
     )
-    return token_classification.decode(np.eye(3)[numbers], found, rows, labels=TAGS, **options)
+    return told(TokenClassification(**settings), rows, found, token_logits=np.eye(3)[numbers], labels=TAGS)
 
 
 def test_tags_by_word():
@@ -80,13 +89,13 @@ def test_tags_by_word():
 def test_tags_are_mended_only_where_asked():
     assert tagged([0, 2, 0, 2])[0]["tags"] == ["O", "I-PER", "O", "O"]
     assert tagged([0, 2, 0, 2], repair=True)[0]["tags"] == ["O", "B-PER", "O", "O"]
-    assert tagged([1, 2, 0, 0], separator="")[0]["entities"][0]["text"] == "AnnLee"
+    assert tagged([1, 2, 0, 0], word_separator="")[0]["entities"][0]["text"] == "AnnLee"
 
 
 def test_words_without_a_token_have_no_tag_where_none_means_outside():
     rows = [Row(index=0, texts=(), words=("a", "\u200b"))]
     found = encoded([3], [0], token_positions=np.array([1]), token_words=np.array([0]))
-    (prediction,) = token_classification.decode(np.eye(2)[[1]], found, rows, labels=("DET", "NOUN"))
+    (prediction,) = told(TokenClassification(), rows, found, token_logits=np.eye(2)[[1]], labels=("DET", "NOUN"))
     assert prediction["tags"] == ["NOUN", ""]
     assert "entities" not in prediction
 
@@ -117,7 +126,7 @@ def test_the_best_span_is_found():
 CONTEXT = "Rome fell. Paris stood."
 
 
-def windows(starts, ends, **options):
+def windows(starts, ends, **settings):
     """One row in two windows: [CLS] Rome fell . | [CLS] fell . Paris stood; a second row whose question fills it."""
     rows = [Row(index=0, texts=("What?", CONTEXT)), Row(index=1, texts=("Long?", "Unread."))]
     found = encoded(
@@ -127,7 +136,7 @@ def windows(starts, ends, **options):
         ends=np.array([-1, 4, 9, 10, -1, 9, 10, 16, 22, -1, 5]),
         context=np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0], bool),
     )
-    return extractive_qa.decode(np.array(starts, float), np.array(ends, float), found, rows, **options)
+    return told(ExtractiveQA(**settings), rows, found, start_logits=starts, end_logits=ends)
 
 
 def test_an_answer_is_cut_from_the_context():
@@ -141,8 +150,8 @@ def test_an_answer_does_not_end_before_it_starts_and_is_no_longer_than_asked():
     starts, ends = [0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0], [0, 5, 0, 1, 0, 0, 0, 0, 0, 0, 0]
     assert windows(starts, ends)[0]["answer"] == "."
     starts, ends = [0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]
-    assert windows(starts, ends, longest=3)[0]["answer"] == "Rome fell."
-    assert windows(starts, ends, longest=2)[0]["score"] == 5
+    assert windows(starts, ends, longest_answer=3)[0]["answer"] == "Rome fell."
+    assert windows(starts, ends, longest_answer=2)[0]["score"] == 5
 
 
 def test_no_answer_is_the_least_of_the_windows_and_is_held_against_the_threshold():
@@ -166,7 +175,8 @@ def test_choices_of_different_number():
         Row(index=0, texts=("t",), choices=("x", "y")),
         Row(index=1, texts=("t",), choices=("a", "b", "c")),
     ]
-    first, second = multiple_choice.decode(np.array([0.0, np.log(4), 1, 2, 0]), encoded([1] * 5, [0, 0, 1, 1, 1]), rows)
+    found = encoded([1] * 5, [0, 0, 1, 1, 1])
+    first, second = told(MultipleChoice(), rows, found, scores=[0.0, np.log(4), 1, 2, 0])
     assert (first["choice"], first["text"]) == (1, "y")
     assert first["probabilities"] == pytest.approx([0.2, 0.8])
     assert (second["choice"], second["text"]) == (1, "b")
@@ -175,6 +185,6 @@ def test_choices_of_different_number():
 
 def test_ranks_within_a_query():
     rows = rows_of(*[None] * 5, groups=["a", "b", "a", "a", "b"])
-    predictions = ranking.decode(np.array([0.5, 1, 0.5, 0.9, 2]), rows)
+    predictions = told(Ranking(), rows, scores=[0.5, 1, 0.5, 0.9, 2])
     assert [p["rank"] for p in predictions] == [2, 2, 3, 1, 1]
-    assert predictions[3]["score"] == 0.9
+    assert predictions[3]["score"] == pytest.approx(0.9)

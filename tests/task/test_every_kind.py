@@ -76,15 +76,15 @@ def objective(task, labels):
 
 
 def loader(encoded, **changes) -> TaskLoader:
-    settings = {"max_length": 16, "batch_size": 8, "micro_size": 4, "seed": 1, **changes}
-    return TaskLoader(encoded, vocabulary=letters().vocabulary, **settings)
+    settings = {"isolates": True, "longest_row": None, "max_length": 16, "batch_size": 8, "micro_size": 4, "seed": 1}
+    return TaskLoader(encoded, vocabulary=letters().vocabulary, **(settings | changes))
 
 
 def test_counts_and_losses_are_the_same_packed_and_apart(kind):
     task, _, labels, encoded = kind
     step = objective(task, labels).eval()
     for packed, apart in zip(
-        islice(loader(encoded).steps(), 3), islice(loader(encoded, packed=False).steps(), 3), strict=True
+        islice(loader(encoded).steps(), 3), islice(loader(encoded, isolates=False).steps(), 3), strict=True
     ):
         losses = []
         for fed in (packed, apart):
@@ -98,8 +98,8 @@ def test_answers_come_back_in_the_order_of_the_rows(kind):
     task, rows, labels, encoded = kind
     step = objective(task, labels)
     found = []
-    for micro_size, packed in ((20, True), (3, False)):
-        batches = loader(encoded[:1], micro_size=micro_size, packed=packed).once()
+    for micro_size, isolates in ((20, True), (3, False)):
+        batches = loader(encoded[:1], isolates=isolates, micro_size=micro_size).once()
         outputs = outputs_of(
             step,
             batches,

@@ -10,7 +10,7 @@ from ptcli.model.sharing.groups import GroupSharing
 from ptcli.optimizer.groups import parameter_groups
 from ptcli.task.adversarial.fgm import FastGradient
 from ptcli.task.initialise import check_length, initialise
-from ptcli.task.pooling.pooler import PooledToken
+from ptcli.task.pooling import PooledToken
 
 from ..model.build import encoder
 from .batches import batch_of, step_of
@@ -102,7 +102,7 @@ def test_shared_layers_are_treated_alike(key):
 
 
 def test_rows_longer_than_learned_places_are_refused():
-    learned, endless = SimpleNamespace(max_length=512), SimpleNamespace(max_length=None)
+    learned, endless = SimpleNamespace(longest_row=512), SimpleNamespace(longest_row=None)
     with pytest.raises(ConfigError, match=r"max_length=65.*at most 64 tokens.*Use max_length=64"):
         check_length(learned, max_length=65, longest=64, checkpoint="runs/mine")
     check_length(learned, max_length=64, longest=64, checkpoint="runs/mine")

@@ -10,7 +10,7 @@ from ptcli.task.adversarial.fgm import FastGradient
 from ptcli.task.adversarial.smart import SmoothnessRegulariser
 from ptcli.task.joint_objective import JointObjective
 from ptcli.task.objective import TaskObjective
-from ptcli.task.pooling.cls import ClassificationToken
+from ptcli.task.pooling import ClassificationToken
 from ptcli.trainer.step import TrainingStep
 
 from ..model.build import encoder

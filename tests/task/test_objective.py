@@ -12,9 +12,7 @@ from ptcli.model.residual.pre import PreNorm
 from ptcli.model.sharing.groups import GroupSharing
 from ptcli.task.head.san import SanHead
 from ptcli.task.head.tanh import TanhHead
-from ptcli.task.pooling.attention import AttentionPooling
-from ptcli.task.pooling.max import MaxPooling
-from ptcli.task.pooling.mean import MeanPooling
+from ptcli.task.pooling import AttentionPooling, MaxPooling, MeanPooling
 
 from ..model.build import encoder
 from .batches import TARGETS, alone, batch_of, step_of, without_labels

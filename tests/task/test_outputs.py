@@ -63,7 +63,14 @@ def encoded(number=23, *, apart=False):
 
 def say(target, given, *, micro_size, apart=False):
     loader = TaskLoader(
-        [given], vocabulary=VOCABULARY, max_length=24, batch_size=micro_size, micro_size=micro_size, seed=3
+        [given],
+        isolates=True,
+        longest_row=None,
+        vocabulary=VOCABULARY,
+        max_length=24,
+        batch_size=micro_size,
+        micro_size=micro_size,
+        seed=3,
     )
     step = Step(Echo(target, apart))
     step.train()

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ptcli.errors import DataError
+from ptcli.task.labels import number_of
 from ptcli.task.metrics.score import Metric, UndefinedError, judged
 from ptcli.task.rows import Row
 
@@ -61,14 +61,10 @@ def outcomes_of(
     """
     places = judged(rows, predictions)
     numbers = {label: number for number, label in enumerate(labels)}
-    for place in places:
-        if rows[place].label not in numbers:
-            raise DataError(
-                f"{rows[place].source}: the label {rows[place].label!r} is none of the model's: {', '.join(labels)}."
-            )
     probabilities = [[predictions[place]["probabilities"][label] for label in labels] for place in places]
+    truth = [number_of(rows[place].label, numbers, source=rows[place].source) for place in places]
     return ClassOutcomes(
-        truth=np.array([numbers[rows[place].label] for place in places], np.int64),
+        truth=np.array(truth, np.int64),
         probabilities=np.array(probabilities, np.float64).reshape(-1, len(labels)),
         labels=tuple(labels),
     )

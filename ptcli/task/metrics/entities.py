@@ -15,21 +15,21 @@ def entities(tags: Sequence[str]) -> list[Entity]:
     O, E, L, S or U; it ends before the next begins, before O, and at E, L, S and U. So an I-person after O begins one.
     """
     found: list[Entity] = []
-    begin, kind, is_open = 0, "", False
+    begin, name, is_open = 0, "", False
     for place, tag in enumerate(tags):
         mark, own = _parts(tag)
-        if is_open and (mark in "OBSU" or own != kind):
-            found.append((kind, begin, place - 1))
+        if is_open and (mark in "OBSU" or own != name):
+            found.append((name, begin, place - 1))
             is_open = False
         if mark == "O":
             continue
         if not is_open:
-            begin, kind, is_open = place, own, True
+            begin, name, is_open = place, own, True
         if mark in "ELSU":
-            found.append((kind, begin, place))
+            found.append((name, begin, place))
             is_open = False
     if is_open:
-        found.append((kind, begin, len(tags) - 1))
+        found.append((name, begin, len(tags) - 1))
     return found
 
 
@@ -38,8 +38,8 @@ def repaired(tags: Sequence[str]) -> list[str]:
     mended: list[str] = []
     previous = "O"
     for tag in tags:
-        mark, kind = _parts(tag)
-        continues = _parts(previous)[0] in ("B", "I") and _parts(previous)[1] == kind
+        mark, name = _parts(tag)
+        continues = _parts(previous)[0] in ("B", "I") and _parts(previous)[1] == name
         mended.append(f"B{tag[1:]}" if mark == "I" and not continues else tag)
         previous = mended[-1]
     return mended
@@ -51,10 +51,10 @@ def have_entities(labels: Sequence[str]) -> bool:
 
 
 def _is_marked(label: str) -> bool:
-    mark, dash, kind = label.partition("-")
-    return mark in _PREFIXES and (not dash or bool(kind))
+    mark, dash, name = label.partition("-")
+    return mark in _PREFIXES and (not dash or bool(name))
 
 
 def _parts(tag: str) -> tuple[str, str]:
-    mark, _, kind = tag.partition("-")
-    return (mark, kind) if mark in _PREFIXES else ("O", "")
+    mark, _, name = tag.partition("-")
+    return (mark, name) if mark in _PREFIXES else ("O", "")

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ptcli.errors import DataError
+from ptcli.task.labels import number_of
 from ptcli.task.metrics.classification import area_under_curve
 from ptcli.task.metrics.score import Metric, UndefinedError, judged
 from ptcli.task.rows import Row
@@ -45,14 +45,14 @@ def outcomes_of(
     Raises DataError where a row has a label that is none of `labels`.
     """
     places = judged(rows, predictions)
-    for place in places:
-        if unknown := set(rows[place].label) - set(labels):
-            raise DataError(
-                f"{rows[place].source}: the label {min(unknown)!r} is none of the model's: {', '.join(labels)}."
-            )
+    numbers = {label: number for number, label in enumerate(labels)}
     shape = (len(places), len(labels))
+    truth = np.zeros(shape, bool)
+    for which, place in enumerate(places):
+        row = rows[place]
+        truth[which, [number_of(label, numbers, source=row.source) for label in row.label]] = True
     return MultiLabelOutcomes(
-        truth=np.array([[label in rows[p].label for label in labels] for p in places], bool).reshape(shape),
+        truth=truth,
         predicted=np.array([[label in predictions[p]["labels"] for label in labels] for p in places], bool).reshape(
             shape
         ),

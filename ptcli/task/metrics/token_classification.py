@@ -43,13 +43,13 @@ def outcomes_of(predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -
         if len(truth) != len(predicted):
             raise DataError(f"{rows[place].source}: {len(predicted)} tags are predicted for {len(truth)} words.")
         sentences.append((truth, predicted, set(entities(truth)), set(entities(predicted))))
-    kinds = sorted({kind for *_, truth, predicted in sentences for kind, _, _ in truth | predicted})
-    columns = {kind: number for number, kind in enumerate(kinds)}
-    right, guessed, true = (np.zeros((len(sentences), len(kinds)), np.int64) for _ in range(3))
+    types = sorted({name for *_, truth, predicted in sentences for name, _, _ in truth | predicted})
+    columns = {name: number for number, name in enumerate(types)}
+    right, guessed, true = (np.zeros((len(sentences), len(types)), np.int64) for _ in range(3))
     for number, (*_, truth, predicted) in enumerate(sentences):
         for found, counts in ((truth & predicted, right), (predicted, guessed), (truth, true)):
-            for kind, _, _ in found:
-                counts[number, columns[kind]] += 1
+            for name, _, _ in found:
+                counts[number, columns[name]] += 1
     return TagOutcomes(
         hits=np.array([sum(t == p for t, p in zip(s[0], s[1], strict=True)) for s in sentences], np.int64),
         words=np.array([len(s[0]) for s in sentences], np.int64),

@@ -12,12 +12,12 @@ def tags_of_spans(text: str, entities: Mapping[str, Mapping[str, Any]]) -> tuple
     Raises UnusableError where a place lies outside the text or two entities share a character.
     """
     tags = ["O"] * len(text)
-    for kind, mentions in entities.items():
+    for name, mentions in entities.items():
         for mention, places in mentions.items():
             for first, last in places:
                 if not 0 <= first <= last < len(text):
-                    raise UnusableError(f"has the {kind} {mention} at characters {first} to {last} of {len(text)}")
+                    raise UnusableError(f"has the {name} {mention} at characters {first} to {last} of {len(text)}")
                 if any(tag != "O" for tag in tags[first : last + 1]):
-                    raise UnusableError(f"has the {kind} {mention} within another entity")
-                tags[first : last + 1] = [f"B-{kind}"] + [f"I-{kind}"] * (last - first)
+                    raise UnusableError(f"has the {name} {mention} within another entity")
+                tags[first : last + 1] = [f"B-{name}"] + [f"I-{name}"] * (last - first)
     return tuple(tags)

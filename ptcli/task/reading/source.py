@@ -41,6 +41,7 @@ _NAMES_OF_SPLITS = {
     "validation": ("validation", "valid", "val", "dev", "testa"),  # testa, testb: CoNLL 2003's
     "test": ("test", "testb"),
 }
+_HUB_SPLITS = {"train": "train", "validation": "validation", "test": "test"}
 _OF_SEVERAL = (".txt", ".json")  # endings of files of several formats
 _MARKS = {"csv": (",", '"'), "tsv": ("\t", None)}
 
@@ -54,7 +55,7 @@ class Source:
         format: one of FORMATS; auto: by a file's ending.
         splits: file or files of each split, in the folder `path`; a split of null is none. None: the files that have
             train, dev, test, ... in their names. Where `path` is no folder, all of it is the train split.
-        hub_splits: the same for the hub: names of its splits.
+        hub_splits: the same for the hub: names of its splits; None: train, validation and test.
         delimiter, quote: of csv and tsv; auto: as the format has them; a quote of None is no quote.
         header: whether the first row names the columns; None: where it has one of the names asked for.
         where: values that columns must have, one or a list; other rows are left out and counted. null among them takes
@@ -83,7 +84,7 @@ class Source:
         self.format, self.delimiter, self.quote, self.header = format, delimiter, quote, header
         self.encoding, self.where = encoding, dict(where or {})
         self._splits = {split: _listed(files) for split, files in (splits or {}).items() if files}
-        self._hub_splits = {split: _listed(names) for split, names in (hub_splits or {}).items() if names}
+        self._hub_splits = {split: _listed(names) for split, names in (hub_splits or _HUB_SPLITS).items() if names}
         self.bad = BadRows(skip=skip_bad_rows)
         self._elsewhere = 0
         self._remarks: list[str] = []
@@ -177,35 +178,35 @@ class Source:
 
     def _records_of(self, path: str, names: set[str], own: bool) -> Iterator[Record]:
         with _as_task():
-            kind = self._format_of(path, own)
-            if kind == "parquet":
+            form = self._format_of(path, own)
+            if form == "parquet":
                 for file in find_files(path, endings=(".parquet",), packed=False)[0]:
                     yield from parquet_records(file)
                 return
             files = LineFiles(path, endings=tuple(_BY_ENDING), encoding=self.encoding)
             files.check()
             for file in files:
-                yield from self._line_records(files, file, kind, names)
+                yield from self._line_records(files, file, form, names)
             self._remarks += [remark.replace("corpus.", "task.") for remark in files.remarks()]
 
-    def _line_records(self, files: LineFiles, file: File, kind: str, names: set[str]) -> Iterator[Record]:
+    def _line_records(self, files: LineFiles, file: File, form: str, names: set[str]) -> Iterator[Record]:
         lines, told, bad = files.lines(file), str(file), self.bad
-        if kind in _MARKS:
-            delimiter, quote = _MARKS[kind]
+        if form in _MARKS:
+            delimiter, quote = _MARKS[form]
             delimiter = delimiter if self.delimiter == "auto" else self.delimiter
             quote = quote if self.quote == "auto" else self.quote
             yield from delimited_records(
                 lines, file=told, delimiter=delimiter, quote=quote, header=self.header, names=names, bad=bad
             )
-        elif kind == "jsonl" or (kind == "document" and _is_lines(files.lines(file))):
+        elif form == "jsonl" or (form == "document" and _is_lines(files.lines(file))):
             yield from json_records(lines, file=told, bad=bad)
-        elif kind == "conll":
+        elif form == "conll":
             yield from conll_records(lines, file=told, bad=bad)
         else:
             document = document_of(lines, file=told)
-            if kind == "squad" or (kind == "document" and _is_squad(document)):
+            if form == "squad" or (form == "document" and _is_squad(document)):
                 yield from squad_records(document, file=told, bad=bad)
-            elif kind == "c3" or (kind == "document" and _is_c3(document)):
+            elif form == "c3" or (form == "document" and _is_c3(document)):
                 yield from dialogue_records(document, file=told, bad=bad)
             else:
                 yield from list_records(document, file=told, bad=bad)

@@ -1,4 +1,4 @@
-"""Predictions of a part of a text, the best over the windows of a long one."""
+"""Answers as stretches of tokens: where the windows of a long text lie, and the best span by a model's logits."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from ptcli.task.rows import Row
 _NOTHING = (-np.inf, -1, -1)
 
 
-def decode(
+def best_answers(
     start_logits: np.ndarray,
     end_logits: np.ndarray,
     encoded: Encoded,
@@ -85,3 +85,37 @@ def best_span(
         if scores[first] > best[0]:
             best = float(scores[first]), first, first + length - 1
     return best
+
+
+def tokens_of_answer(row: Row, starts: np.ndarray, ends: np.ndarray) -> tuple[int, int] | None:
+    """The first and the last token that hold a character of the row's first answer; None where there is none."""
+    if not row.label or row.label[0].start < 0:
+        return None
+    answer = row.label[0]
+    first = int(np.searchsorted(ends, answer.start, side="right"))
+    last = int(np.searchsorted(starts, answer.start + len(answer.text), side="left")) - 1
+    return (first, last) if first <= last else None
+
+
+def windows_of(num_tokens: int, room: int, stride: int) -> list[tuple[int, int]]:
+    """Stretches [begin, end) of at most `room` tokens, one every `stride`; together all tokens."""
+    windows = []
+    begin = 0
+    while True:
+        end = min(begin + room, num_tokens)
+        windows.append((begin, end))
+        if end == num_tokens:
+            return windows
+        begin += min(stride, room)
+
+
+def without_space(starts: np.ndarray, ends: np.ndarray, text: str) -> np.ndarray:
+    """Where each token's first character lies that is no white space; a token of white space alone stays."""
+    space = np.fromiter(map(str.isspace, text), bool, len(text))
+    if not space.any() or not len(starts):
+        return starts
+    following = np.arange(len(text) + 1)  # the first character from here on that is no white space
+    following[:-1][space] = len(text)
+    following = np.minimum.accumulate(following[::-1])[::-1]
+    moved = following[starts]
+    return np.where(moved < ends, moved, starts).astype(np.int32)
