@@ -276,7 +276,7 @@ BROKEN = {
     rooms_import_only_what_they_may: {"mask/bad.py": "from ptcli.trainer.loop import Trainer\n", "trainer/loop.py": ""},
     every_room_is_in_the_table: {"cellar/wine.py": ""},
     words_side_never_names_torch: {"packing/bad.py": "def f():\n    import torch.nn\n"},
-    nobody_imports_cli: {"command/bad.py": "from ptcli.cli import COMMANDS\n"},
+    nobody_imports_cli: {"command/bad.py": "from ptcli.cli import main\n"},
     only_assemblers_see_a_configuration: {"mask/bad.py": "from omegaconf import DictConfig\n"},
     no_circle_of_files: {
         "mask/one.py": "from ptcli.mask.other import x\n",

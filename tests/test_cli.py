@@ -6,7 +6,8 @@ import time
 import pytest
 
 import ptcli
-from ptcli.cli import COMMANDS, main
+from ptcli.cli import main
+from ptcli.config.command import commands
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(ptcli.__file__)))
 
@@ -27,7 +28,7 @@ def shell(*words, **environment):
 def test_overview_lists_every_command(words, capsys):
     assert main(words) == 0
     told = capsys.readouterr().out
-    for command in COMMANDS:
+    for command in commands():
         assert f"  {command.name} " in told
         assert command.line in told
 
@@ -46,7 +47,7 @@ def test_help_of_a_command(words, capsys):
     assert len(told.splitlines()) < 140
 
 
-@pytest.mark.parametrize("command", [command.name for command in COMMANDS])
+@pytest.mark.parametrize("command", [command.name for command in commands()])
 def test_every_command_has_help_and_code(command, capsys):
     assert main([command, "--help"]) == 0
     assert f"usage: ptcli {command}" in capsys.readouterr().out

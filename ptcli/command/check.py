@@ -2,29 +2,45 @@
 
 import os
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from omegaconf import DictConfig, OmegaConf
-from rich.console import Console
-from rich.table import Table
+from omegaconf import MISSING, DictConfig, OmegaConf
 
-from ptcli.assembly.data import make_noises, row_facts
 from ptcli.assembly.model import check_parts, make_model, model_shape
 from ptcli.assembly.parts import part
-from ptcli.assembly.text import preparation, read_corpus
 from ptcli.cache import cache_folder
+from ptcli.command.pretrain import NO_PART, NO_TASK, PretrainRoot
+from ptcli.config.command import Command
 from ptcli.config.context import Context
 from ptcli.config.phases import configuration_of, phases_of
 from ptcli.errors import ConfigError
 from ptcli.run.begin import refuse_another
 from ptcli.run.folder import RunFolder
-from ptcli.store.prepare import find
 from ptcli.trainer.budget import Budget
-from ptcli.trainer.environment import environment
-from ptcli.trainer.estimate import Fixed, Measured, fixed_bytes, measure, memory_of
+
+if TYPE_CHECKING:
+    from ptcli.trainer.estimate import Fixed, Measured
+
+
+@dataclass
+class CheckRoot(PretrainRoot):
+    """Types of conf/check.yaml: what pretrain takes, and whether a few steps are trained."""
+
+    measure: bool = MISSING
+
+
+COMMAND = Command(
+    __name__,
+    "say whether a configuration fits together, what it needs and how long it takes; trains nothing",
+    root=CheckRoot,
+    refuses=NO_TASK | NO_PART,
+    examples=(
+        "ptcli check model=albert model/size=albert_xxlarge",
+        "ptcli check recipe=bert corpus=text corpus.path=books/      time for the whole recipe on this machine",
+    ),
+)
 
 _MEBIBYTE, _GIBIBYTE = 2**20, 2**30
 _CPU_TOKENS = 1024  # that are measured at once on a CPU, about; a GPU takes a whole micro-batch
@@ -35,6 +51,9 @@ def run(config: DictConfig, context: Context) -> None:
 
     Text that is prepared already is looked at; none is prepared. What the run would be refused for is refused here.
     """
+    from ptcli.trainer.environment import environment
+    from ptcli.trainer.estimate import fixed_bytes
+
     trainer = part(config, "trainer")
     budget = Budget(**OmegaConf.to_container(config.budget))  # type: ignore[arg-type]
     part(config, "schedule").check(total_steps=budget.total_steps)
@@ -81,6 +100,9 @@ def _folder(config: DictConfig) -> str:
 
 
 def _print(*sections: dict[str, str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table.grid(padding=(0, 2))
     for section in sections:
         for name, value in section.items():
@@ -104,8 +126,10 @@ def _model(config: DictConfig, step: Any, vocab_size: int) -> dict[str, str]:
 
 
 def _memory(
-    config: DictConfig, trainer: Any, fixed: Fixed, measured: Measured | None, micro_size: int
+    config: DictConfig, trainer: Any, fixed: "Fixed", measured: "Measured | None", micro_size: int
 ) -> dict[str, str]:
+    from ptcli.trainer.estimate import memory_of
+
     scores = micro_size * config.model.num_heads * config.max_length**2 * 4
     share = "" if fixed.parts == 1 else f", divided among {fixed.parts} devices"
     assumed = "" if fixed.optimizer is not None else ", if it has two moments: it does not tell"
@@ -133,9 +157,13 @@ def _memory(
 
 def _measured(
     config: DictConfig, trainer: Any, vocab_size: int, micro_size: int, fixed: int
-) -> tuple[Measured | None, str]:
+) -> "tuple[Measured | None, str]":
     """A few steps of the real thing on made-up tokens, or why there are none."""
+    import torch
+
+    from ptcli.assembly.data import make_noises
     from ptcli.batch.made_up import made_up_batch
+    from ptcli.trainer.estimate import measure, memory_of
 
     if not config.measure:
         return None, "not measured (measure=false)"
@@ -160,6 +188,10 @@ def _measured(
 
 def _text(config: DictConfig) -> dict[str, Any]:
     """What is known of the text: of a store that is there already, its counts; `why` where there is none."""
+    from ptcli.assembly.data import row_facts
+    from ptcli.assembly.text import preparation, read_corpus
+    from ptcli.store.prepare import find
+
     corpus, words, recipe = read_corpus(config)
     if OmegaConf.select(config, "corpus.streaming", default=False):
         return {"why": "streamed: no epochs, and nothing is counted before"}
@@ -185,7 +217,7 @@ def _told_text(text: dict[str, Any]) -> dict[str, str]:
 
 
 def _budget(
-    config: DictConfig, trainer: Any, budget: Budget, text: dict[str, Any], measured: Measured | None, why_not: str
+    config: DictConfig, trainer: Any, budget: Budget, text: dict[str, Any], measured: "Measured | None", why_not: str
 ) -> dict[str, str]:
     shares = _shares(config)
     positions = sum(share * rows * length for share, rows, length in shares)  # in a step, over the phases
@@ -238,8 +270,10 @@ def _disk(config: DictConfig, checkpoint: int) -> dict[str, str]:
     }
 
 
-def _no_room(config: DictConfig, trainer: Any, fixed: Fixed) -> list[str]:
+def _no_room(config: DictConfig, trainer: Any, fixed: "Fixed") -> list[str]:
     """What cannot be: less disk than two checkpoints, less memory than the model alone."""
+    from ptcli.trainer.estimate import memory_of
+
     problems = []
     free, there = shutil.disk_usage(_existing(Path(config.run.dir))).free, memory_of(trainer.device)
     if free < (config.save.keep + 2) * fixed.checkpoint:
@@ -284,5 +318,7 @@ def _duration(seconds: float) -> str:
 
 def _vocabulary_of(config: DictConfig) -> int:
     """The size of a vocabulary that is loaded, not trained."""
+    from ptcli.assembly.text import read_corpus
+
     corpus, _, recipe = read_corpus(config)
     return recipe.build(corpus, cache=cache_folder() / "tokenizers").vocabulary.size

@@ -3,29 +3,82 @@
 import logging
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from omegaconf import DictConfig, OmegaConf
-from rich.console import Console
-from rich.table import Table
+from omegaconf import MISSING, DictConfig, OmegaConf
 
-from ptcli.assembly.data import make_data
-from ptcli.assembly.evaluation import make_evaluation
 from ptcli.assembly.parts import part
-from ptcli.assembly.text import prepare_text
+from ptcli.config.command import Command
 from ptcli.config.context import Context
+from ptcli.config.root import DeviceAndPrecision, Root, RowBatch
 from ptcli.errors import ConfigError
-from ptcli.evaluation.held_out import Measured, meanings, metrics_of, ratio
-from ptcli.evaluation.intervals import interval
-from ptcli.evaluation.scored import groups
-from ptcli.run.find import is_fine_tuned
-from ptcli.run.load import load
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.table import Table
+
+    from ptcli.evaluation.held_out import Measured
 
 log = logging.getLogger(__name__)
 
 
+@dataclass
+class HeldOut:
+    """On what and under which mask a finished model is evaluated."""
+
+    max_length: int = MISSING
+    tokens: int | None = None
+    mask: Any = MISSING
+
+
+@dataclass
+class TaskText:
+    """Other rows for the task of a fine-tuned model."""
+
+    path: str | None = None
+    split: str = MISSING
+
+
+@dataclass
+class EvaluateRoot(Root):
+    """Types of conf/evaluate.yaml."""
+
+    corpus: Any = MISSING
+    task: TaskText = field(default_factory=TaskText)
+    errors: str | None = None
+    page: str | None = None
+    checkpoint: str | None = None
+    seed: int = MISSING
+    batch: RowBatch = field(default_factory=RowBatch)
+    eval: HeldOut = field(default_factory=HeldOut)
+    trainer: DeviceAndPrecision = field(default_factory=DeviceAndPrecision)
+
+
+COMMAND = Command(
+    __name__,
+    "measure a model on held-out text, or a fine-tuned one on its task",
+    root=EvaluateRoot,
+    needs={"checkpoint": "checkpoint=RUN"},
+    examples=(
+        "ptcli evaluate checkpoint=runs/NAME                         on the documents it held out",
+        "ptcli evaluate checkpoint=runs/NAME corpus.path=other.txt",
+        "ptcli evaluate checkpoint=runs/FINE-TUNED errors=errors.tsv  on its task; the worst rows first",
+    ),
+)
+
+
 def run(config: DictConfig, context: Context) -> float | None:
     """Print the evaluation as two tables, all of it and by kind of position; its fixed-mask loss."""
+    from rich.console import Console
+
+    from ptcli.assembly.data import make_data
+    from ptcli.assembly.evaluation import make_evaluation
+    from ptcli.assembly.text import prepare_text
+    from ptcli.evaluation.held_out import meanings, metrics_of
+    from ptcli.run.find import is_fine_tuned
+    from ptcli.run.load import load
+
     if is_fine_tuned(config.checkpoint):
         from ptcli.finetuning import evaluate as evaluate_task
 
@@ -79,7 +132,9 @@ def _refuse_task_keys(context: Context) -> None:
         )
 
 
-def _whole(metrics: dict[str, float], fixed: Measured, own: Measured, *, meanings: dict[str, str]) -> Table:
+def _whole(metrics: dict[str, float], fixed: "Measured", own: "Measured", *, meanings: dict[str, str]) -> "Table":
+    from rich.table import Table
+
     table = Table("metric", "value", "95 % interval", "what it is", box=None, pad_edge=False)
     intervals = {name: _interval(*given) for name, *given in _ratios(fixed, own)}
     for name, value in metrics.items():
@@ -89,8 +144,10 @@ def _whole(metrics: dict[str, float], fixed: Measured, own: Measured, *, meaning
     return table
 
 
-def _ratios(fixed: Measured, own: Measured) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+def _ratios(fixed: "Measured", own: "Measured") -> "Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]":
     """Name, numerators, denominators and documents of what has an interval."""
+    import numpy as np
+
     for name, passed in ((fixed.main, fixed), ("own_mask", own)):
         documents, ones = passed.scored.documents, np.ones_like(passed.losses)
         if passed.losses.size:
@@ -99,7 +156,13 @@ def _ratios(fixed: Measured, own: Measured) -> Iterator[tuple[str, np.ndarray, n
             yield f"eval/{name}_accuracy", passed.hits, ones, documents
 
 
-def _by_kind(own: Measured) -> Table:
+def _by_kind(own: "Measured") -> "Table":
+    import numpy as np
+    from rich.table import Table
+
+    from ptcli.evaluation.held_out import ratio
+    from ptcli.evaluation.scored import groups
+
     columns = ("kind", "positions", "share", "loss", "95 % interval", "accuracy", "unigram loss")
     table = Table(*columns, box=None, pad_edge=False)
     for name, members in groups(own.scored).items():
@@ -117,10 +180,14 @@ def _by_kind(own: Measured) -> Table:
     return table
 
 
-def _interval(values: np.ndarray, weights: np.ndarray, documents: np.ndarray) -> str:
+def _interval(values: "np.ndarray", weights: "np.ndarray", documents: "np.ndarray") -> str:
+    from ptcli.evaluation.intervals import interval
+
     found = interval(values, weights, documents)
     return "one document" if found is None else f"{found[0]:.4f} to {found[1]:.4f}"
 
 
-def _num_documents(measured: Measured) -> int:
+def _num_documents(measured: "Measured") -> int:
+    import numpy as np
+
     return len(np.unique(measured.scored.documents))

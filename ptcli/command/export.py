@@ -2,23 +2,46 @@
 
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig
+from omegaconf import MISSING, DictConfig
 
 from ptcli.config.bind import plain_values
+from ptcli.config.command import Command
 from ptcli.config.context import Context
 from ptcli.config.identity import dump
 from ptcli.config.phases import longest_row
+from ptcli.config.root import Root
 from ptcli.errors import ConfigError
-from ptcli.export.card import write_card
-from ptcli.export.target import find_target
 from ptcli.files import whole_folder
-from ptcli.interop.check import check_error
-from ptcli.run.find import is_fine_tuned
-from ptcli.run.load import Model, load_any
-from ptcli.trainer.weights import WEIGHTS, save_weights
+
+if TYPE_CHECKING:
+    from ptcli.run.load import Model
+
+
+@dataclass
+class ExportRoot(Root):
+    """Types of conf/export.yaml."""
+
+    checkpoint: str | None = None
+    format: str = MISSING
+    output: str | None = None
+    head: bool = MISSING
+
+
+COMMAND = Command(
+    __name__,
+    "write a model for transformers or for ONNX, and check that it gives the same numbers",
+    root=ExportRoot,
+    formats=("huggingface", "onnx"),
+    needs={"checkpoint": "checkpoint=RUN", "output": "checkpoint=RUN output=FOLDER"},
+    examples=(
+        "ptcli export checkpoint=runs/NAME output=my-bert               a folder that transformers loads",
+        "ptcli export checkpoint=runs/NAME format=onnx output=my-onnx   model.onnx for onnxruntime",
+    ),
+)
 
 OWN_TYPE = "ptcli_encoder"
 """The model_type of what no family of transformers can hold."""
@@ -30,6 +53,9 @@ _LOADS = "import ptcli\n\nmodel, tokenizer = ptcli.load(FOLDER)"
 
 def run(config: DictConfig, context: Context) -> None:
     """Write the folder, whole or not at all, and say what it holds."""
+    from ptcli.run.find import is_fine_tuned
+    from ptcli.run.load import load_any
+
     output = Path(config.output).expanduser()
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise ConfigError(f"output={config.output} exists and is not empty. Name another folder, or remove it.")
@@ -52,8 +78,10 @@ def run(config: DictConfig, context: Context) -> None:
     print(f"done: {output}")
 
 
-def _hugging_face(saved: Model, folder: Path, output: Path, *, head: bool) -> list[str]:
-    from ptcli.interop.check import has_transformers, largest_error
+def _hugging_face(saved: "Model", folder: Path, output: Path, *, head: bool) -> list[str]:
+    from ptcli.export.card import write_card
+    from ptcli.export.target import find_target
+    from ptcli.interop.check import check_error, has_transformers, largest_error
     from ptcli.interop.huggingface import write
     from ptcli.interop.module import PlainModel
 
@@ -86,9 +114,11 @@ def _hugging_face(saved: Model, folder: Path, output: Path, *, head: bool) -> li
     return [*lines, f"loaded with transformers: {what} differ by {error:.1e} of the largest value at most"]
 
 
-def _own_format(saved: Model, folder: Path, output: Path, settings: dict[str, Any], against: list[str]) -> list[str]:
+def _own_format(saved: "Model", folder: Path, output: Path, settings: dict[str, Any], against: list[str]) -> list[str]:
     from ptcli import __version__
+    from ptcli.export.card import write_card
     from ptcli.interop.huggingface import write_tokenizer
+    from ptcli.trainer.weights import WEIGHTS, save_weights
 
     tokenizer, length = saved.tokenizer, longest_row(saved.config)
     write_tokenizer(folder, tokenizer, max_length=length, segments=settings["model"]["type_vocab_size"])
@@ -107,7 +137,8 @@ def _own_format(saved: Model, folder: Path, output: Path, settings: dict[str, An
     return [told, "it loads with ptcli.load(FOLDER), and as checkpoint=FOLDER; AutoTokenizer loads the tokenizer"]
 
 
-def _onnx(saved: Model, folder: Path, output: Path, *, head: bool) -> list[str]:
+def _onnx(saved: "Model", folder: Path, output: Path, *, head: bool) -> list[str]:
+    from ptcli.interop.check import check_error
     from ptcli.interop.huggingface import write_tokenizer
     from ptcli.interop.module import PlainModel
     from ptcli.interop.onnx import FILE, INPUTS, compare, write

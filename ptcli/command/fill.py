@@ -1,24 +1,51 @@
 """`ptcli fill`: what a model puts in the place of each [MASK]."""
 
 import sys
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from omegaconf import DictConfig
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from omegaconf import MISSING, DictConfig
 
+from ptcli.config.command import Command
 from ptcli.config.context import Context
 from ptcli.config.phases import longest_row
+from ptcli.config.root import Device, Root
 from ptcli.errors import CheckpointError, ConfigError
-from ptcli.run.load import Model, load_any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ptcli.run.load import Model
+
+
+@dataclass
+class FillRoot(Root):
+    """Types of conf/fill.yaml."""
+
+    checkpoint: str | None = None
+    text: str | None = None
+    top: int = MISSING
+    trainer: Device = field(default_factory=Device)
+
+
+COMMAND = Command(
+    __name__,
+    "let a model fill in the [MASK]s of a sentence",
+    root=FillRoot,
+    needs={"checkpoint": "checkpoint=RUN"},
+    words="the sentence",
+    examples=('ptcli fill checkpoint=runs/NAME "Paris is the [MASK] of France."',),
+)
 
 _PLACEHOLDER = "[MASK]"  # what people type, whatever the tokenizer calls it
 
 
 def run(config: DictConfig, context: Context) -> None:
     """Print the best guesses for every masked place of every sentence."""
+    from rich.console import Console
+
+    from ptcli.run.load import load_any
+
     sentences = [*([config.text] if config.text else []), *context.words]
     if not sentences:
         raise ConfigError('no sentence: ptcli fill checkpoint=RUN "Paris is the [MASK] of France."')
@@ -32,7 +59,7 @@ def run(config: DictConfig, context: Context) -> None:
         _print(console, saved, guess(saved, sentence, top=config.top, device=config.trainer.device))
 
 
-def guess(saved: Model, sentence: str, *, top: int, device: str) -> tuple[str, list[list[tuple[str, float]]]]:
+def guess(saved: "Model", sentence: str, *, top: int, device: str) -> tuple[str, list[list[tuple[str, float]]]]:
     """The sentence with its masks filled in, and for each mask the `top` (text, probability), best first."""
     import torch
 
@@ -68,7 +95,9 @@ def _shown(token: str, text: str) -> str:
     return token if token.startswith("##") else text
 
 
-def _one_row(saved: Model, sentence: str) -> dict[str, np.ndarray]:
+def _one_row(saved: "Model", sentence: str) -> "dict[str, np.ndarray]":
+    import numpy as np
+
     vocabulary = saved.tokenizer.vocabulary
     assert vocabulary.mask_token_id is not None
     text = sentence.replace(_PLACEHOLDER, saved.tokenizer.token(vocabulary.mask_token_id))
@@ -93,7 +122,10 @@ def _one_row(saved: Model, sentence: str) -> dict[str, np.ndarray]:
     }
 
 
-def _print(console: Any, saved: Model, result: tuple[str, list[list[tuple[str, float]]]]) -> None:
+def _print(console: Any, saved: "Model", result: tuple[str, list[list[tuple[str, float]]]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     filled, guesses = result
     console.print(Text(filled, style="bold"))
     table = Table.grid(padding=(0, 2))

@@ -10,8 +10,21 @@ from rich.table import Table
 from ptcli.command_line.suggest import did_you_mean, listing
 from ptcli.config import choices
 from ptcli.config.choices import shown
+from ptcli.config.command import Command
 from ptcli.config.context import Context
 from ptcli.errors import ConfigError
+
+COMMAND = Command(
+    __name__,
+    "list the groups of options, the choices of one group and their keys, or how two choices differ",
+    words="a group, or group=choice against=choice",
+    examples=(
+        "ptcli options",
+        "ptcli options mask",
+        "ptcli options model/position",
+        "ptcli options recipe=roberta against=bert               what the paper changed",
+    ),
+)
 
 _GROUPS = {
     "corpus": "where the text comes from",

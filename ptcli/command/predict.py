@@ -2,28 +2,59 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig
+from omegaconf import MISSING, DictConfig
 
-from ptcli.assembly.machine import machine
+from ptcli.config.command import Command
 from ptcli.config.context import Context
+from ptcli.config.root import DeviceAndPrecision, Root, RowBatch
 from ptcli.errors import ConfigError, PtcliError
 from ptcli.finetuning.answer_file import AnswerFile, format_of
-from ptcli.finetuning.ensemble import ask_together, load_models, named
-from ptcli.finetuning.mistakes import told_scores
-from ptcli.finetuning.model import FineTuned
 from ptcli.task.rows import Row
 from ptcli.task.submission import Submission
+
+if TYPE_CHECKING:
+    from ptcli.finetuning.model import FineTuned
 
 log = logging.getLogger(__name__)
 
 
+@dataclass
+class PredictRoot(Root):
+    """Types of conf/predict.yaml."""
+
+    checkpoint: Any = None  # one, or a list
+    input: str | None = None
+    output: str | None = None
+    format: str = MISSING
+    chunk: int = MISSING
+    batch: RowBatch = field(default_factory=RowBatch)
+    trainer: DeviceAndPrecision = field(default_factory=DeviceAndPrecision)
+
+
+COMMAND = Command(
+    __name__,
+    "let a fine-tuned model answer the rows of a file",
+    root=PredictRoot,
+    formats=("auto", "jsonl", "csv", "tsv", "submission"),
+    needs={"checkpoint": "checkpoint=RUN", "input": "checkpoint=RUN input=FILE output=FILE"},
+    examples=(
+        "ptcli predict checkpoint=runs/NAME input=test.tsv output=answers.csv",
+        "ptcli predict checkpoint=runs/NAME input=test.tsv output=sub.tsv format=submission",
+    ),
+)
+
+
 def run(config: DictConfig, context: Context) -> None:
     """Read rows, answer them and write the answers, some at a time; of labelled rows, say the metrics at the end."""
+    from ptcli.assembly.machine import machine
+    from ptcli.finetuning.ensemble import ask_together, load_models, named
+    from ptcli.finetuning.mistakes import told_scores
+
     if not Path(config.input).expanduser().is_file():
         raise ConfigError(f"input={config.input}: there is no such file.")
     format = format_of(config.output, config.format)
@@ -89,7 +120,7 @@ def _read(task: Any, path: str) -> Iterator[Row]:
 class _Judged:
     """The rows that had labels, and their answers."""
 
-    def __init__(self, model: FineTuned):
+    def __init__(self, model: "FineTuned"):
         self._task, self._labels = model.task, set(model.labels)
         self.rows: list[Row] = []
         self.answers: list[Mapping[str, Any]] = []

@@ -3,25 +3,56 @@
 import json
 import logging
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig
+from omegaconf import MISSING, DictConfig
 
-from ptcli.assembly.data import row_facts
-from ptcli.assembly.masking import learn
-from ptcli.assembly.text import preparation, text_parts
+from ptcli.command.pretrain import NO_TASK, PretrainRoot
+from ptcli.config.command import Command
 from ptcli.config.context import Context
-from ptcli.store.part import Part
-from ptcli.store.prepare import prepare, prepare_part
-from ptcli.store.store import Store
-from ptcli.tokenizer.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from ptcli.store.part import Part
+    from ptcli.store.store import Store
+    from ptcli.tokenizer.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
 
+@dataclass
+class PrepareRoot(PretrainRoot):
+    """Types of conf/prepare.yaml: what pretrain takes, and how it tells what it made."""
+
+    format: str = MISSING
+
+
+COMMAND = Command(
+    __name__,
+    "tokenise a corpus and store it, as pretrain would",
+    root=PrepareRoot,
+    formats=("table", "json"),
+    refuses=NO_TASK,
+    # without torch it stays small; ptcli pretrain checks what is typed of these
+    unbuilt=("model", "objective", "optimizer", "schedule", "trainer", "logger", "recipe"),
+    # it multiplies no matrices; of a process of one thread others can be forked
+    environment={"OPENBLAS_NUM_THREADS": "1"},
+    examples=(
+        "ptcli prepare corpus=text corpus.path=books/ prepare.workers=8          in eight processes",
+        "ptcli prepare corpus=text corpus.path=books/ prepare.shard=3/64       one of 64 jobs",
+    ),
+)
+
+
 def run(config: DictConfig, context: Context) -> None:
     """Make or find the store, or one part of it; tell its counts and what the chosen packing and pair make of it."""
+    from ptcli.assembly.data import row_facts
+    from ptcli.assembly.masking import learn
+    from ptcli.assembly.text import preparation, text_parts
+    from ptcli.store.part import Part
+    from ptcli.store.prepare import prepare
+
     begun = time.perf_counter()
     if config.prepare.shard is not None:
         _run_part(config, Part.read(config.prepare.shard))
@@ -46,7 +77,10 @@ def run(config: DictConfig, context: Context) -> None:
         _print_table(_told(facts))
 
 
-def _run_part(config: DictConfig, chosen: Part) -> None:
+def _run_part(config: DictConfig, chosen: "Part") -> None:
+    from ptcli.assembly.text import preparation, text_parts
+    from ptcli.store.prepare import prepare_part
+
     corpus, words, tokenizer = text_parts(config)
     made = prepare_part(corpus, words, tokenizer, part=chosen, **preparation(config))
     if made is None:
@@ -70,7 +104,7 @@ def _run_part(config: DictConfig, chosen: Part) -> None:
     log.info("once all parts are there, the same words without prepare.shard make them one store")
 
 
-def _text_facts(store: Store, vocabulary: Vocabulary) -> dict[str, Any]:
+def _text_facts(store: "Store", vocabulary: "Vocabulary") -> dict[str, Any]:
     counts = store.manifest["counts"]
     size, seconds = store.manifest["corpus"].get("bytes"), store.manifest["seconds"]
     return {

@@ -1,37 +1,107 @@
 """`ptcli pretrain`: text to a trained model, read top to bottom."""
 
-import logging
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import MISSING, DictConfig, OmegaConf
 
-from ptcli.assembly.data import Data, make_data
-from ptcli.assembly.evaluation import make_evaluation
 from ptcli.assembly.model import check_parts, make_model
 from ptcli.assembly.parts import part
-from ptcli.assembly.phases import check_batches, first_length, lines_of, make_phases
-from ptcli.assembly.text import prepare_text, read_corpus
+from ptcli.config.command import Command
 from ptcli.config.context import Context
 from ptcli.config.identity import fingerprint, resolve
+from ptcli.config.root import Kept, TrainingRoot
 from ptcli.launch.environment import is_one_of_several
 from ptcli.logger.console import Console
 from ptcli.logger.jsonl import Jsonl
 from ptcli.logger.logger import Logger
-from ptcli.optimizer.groups import describe_groups
 from ptcli.run.begin import begin
 from ptcli.run.folder import RunFolder
-from ptcli.run.initial_weights import start_from
 from ptcli.trainer.budget import Budget
-from ptcli.trainer.loop import Trainer
-from ptcli.trainer.ranks import current
-from ptcli.trainer.seeds import seed_everything
 from ptcli.trainer.signals import Interrupted
-from ptcli.trainer.weights import save_model
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from ptcli.assembly.data import Data
+    from ptcli.trainer.loop import Trainer
+
+
+@dataclass
+class Prepare:
+    """How a corpus is tokenised."""
+
+    workers: int = MISSING
+    shard: str | None = None
+
+
+@dataclass
+class Evaluation:
+    """When, on what and under which mask the model is evaluated while it trains."""
+
+    every: float = MISSING
+    fraction: float = MISSING
+    max_length: int = MISSING
+    tokens: int = MISSING
+    mask: Any = MISSING
+
+
+@dataclass
+class Save(Kept):
+    """When checkpoints are made and how many are kept."""
+
+    every: float = MISSING
+
+
+@dataclass
+class FineTuning:
+    """How the finished model of a pretraining is fine-tuned."""
+
+    epochs: float = MISSING
+    batch_size: int = MISSING
+    learning_rate: float = MISSING
+    max_length: int | None = None
+
+
+@dataclass
+class PretrainRoot(TrainingRoot):
+    """Types of conf/pretrain.yaml."""
+
+    corpus: Any = MISSING
+    words: Any = MISSING
+    tokenizer: Any = MISSING
+    pair: Any = MISSING
+    packing: Any = MISSING
+    mask: Any = MISSING
+    objective: Any = MISSING
+    auxiliary: Any = MISSING
+    model: Any = MISSING
+    finetune: FineTuning = field(default_factory=FineTuning)
+    scale: float = MISSING
+    prepare: Prepare = field(default_factory=Prepare)
+    phases: list[Any] = field(default_factory=list)
+    eval: Evaluation = field(default_factory=Evaluation)
+    save: Save = field(default_factory=Save)
+    resize_vocabulary: bool = MISSING
+
+
+NO_PART = {"prepare.shard": "only ptcli prepare makes a part of a store. Leave it out of ptcli {command}"}
+NO_TASK = {"task": "ptcli {command} is about pretraining. Leave task= out; ptcli pretrain and ptcli finetune take it"}
+"""What commands refuse that begin with conf/pretrain.yaml."""
+
+COMMAND = Command(
+    __name__,
+    "train a model on text",
+    root=PretrainRoot,
+    refuses=NO_PART,
+    trains=True,
+    examples=(
+        "ptcli pretrain                                          BERT on the embedded corpus",
+        "ptcli pretrain recipe=demo                              a small model that learns in minutes",
+        "ptcli pretrain model=albert model/size=mini mask=span corpus=text corpus.path=books/ budget.minutes=3",
+        "ptcli pretrain -m mask.ratio=0.15,0.3,0.4 seed=1,2,3    nine runs, one after the other",
+    ),
+)
 
 
 def run(config: DictConfig, context: Context) -> float | int | None:
@@ -39,6 +109,8 @@ def run(config: DictConfig, context: Context) -> float | int | None:
 
     Its last fixed-mask loss, or the value of the task's metric; an exit code where a signal stopped it.
     """
+    from ptcli.trainer.ranks import current
+
     if is_one_of_several() and current().size == 1:  # started by a launcher of Hydra's, which calls this on each rank
         from ptcli.launch.group import lead_or_follow
 
@@ -57,6 +129,9 @@ def run(config: DictConfig, context: Context) -> float | int | None:
 
 def pretrain(config: DictConfig, context: Context) -> float | int | None:
     """Train one run, or go on with it; its last fixed-mask loss, or an exit code where a signal stopped it."""
+    from ptcli.assembly.phases import check_batches
+    from ptcli.assembly.text import read_corpus
+
     read_corpus(config)
     check_parts(config)
     trainer: Trainer = part(config, "trainer")
@@ -99,7 +174,7 @@ def _train(
     context: Context,
     folder: RunFolder,
     logger: Logger,
-    trainer: Trainer,
+    trainer: "Trainer",
     budget: Budget,
     micro_size: int,
     *,
@@ -120,7 +195,10 @@ def follow(config: DictConfig, context: Context, job: dict[str, Any]) -> None:
     _fit(config, context, folder, Logger([]), trainer, budget, micro_size, _text(config))
 
 
-def _text(config: DictConfig) -> Data:
+def _text(config: DictConfig) -> "Data":
+    from ptcli.assembly.data import make_data
+    from ptcli.assembly.text import prepare_text
+
     store = prepare_text(config)
     return make_data(config, store, store.tokenizer().vocabulary)
 
@@ -130,13 +208,20 @@ def _fit(
     context: Context,
     folder: RunFolder,
     logger: Logger,
-    trainer: Trainer,
+    trainer: "Trainer",
     budget: Budget,
     micro_size: int,
-    data: Data,
+    data: "Data",
     *,
     leave_after: int | None = None,
 ) -> float | None:
+    from ptcli.assembly.evaluation import make_evaluation
+    from ptcli.assembly.phases import make_phases
+    from ptcli.evaluation.held_out import left_plateau
+    from ptcli.run.initial_weights import start_from
+    from ptcli.trainer.seeds import seed_everything
+    from ptcli.trainer.weights import save_model
+
     store, tokenizer, counts = data.store, data.store.tokenizer(), data.learnt["token_counts"]
 
     seed_everything(config.seed)
@@ -170,8 +255,6 @@ def _fit(
             arrays=data.learnt,
         )
 
-    from ptcli.evaluation.held_out import left_plateau
-
     state = trainer.fit(
         step=step,
         optimizer=optimizer,
@@ -199,8 +282,13 @@ def _fit(
     return state.metrics.get(f"eval/{step.objective.main}_loss")
 
 
-def _first_lines(config: DictConfig, data: Data, step: Any, loader: Any, trainer: Trainer, optimizer: Any) -> list[str]:
+def _first_lines(
+    config: DictConfig, data: "Data", step: Any, loader: Any, trainer: "Trainer", optimizer: Any
+) -> list[str]:
     """What is about to be trained on what, in figures that are counted and not assumed."""
+    from ptcli.assembly.phases import first_length, lines_of
+    from ptcli.optimizer.groups import describe_groups
+
     epoch = loader.epoch(0)
     counted = epoch.counts
     parameters = sum(parameter.numel() for parameter in step.parameters())

@@ -2,25 +2,46 @@
 
 import json
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import MISSING, DictConfig
 
 from ptcli.command.pretrain import train_steps
 from ptcli.config.bind import bind
+from ptcli.config.command import Command
 from ptcli.config.context import Context
 from ptcli.config.identity import read
+from ptcli.config.root import Root
 from ptcli.errors import CheckpointError, ConfigError
 from ptcli.logger.logger import TIMING_FIELDS
-from ptcli.run.find import find_folder
-from ptcli.trainer.first_steps import first_difference, read_record
+
+
+@dataclass
+class ReproduceRoot(Root):
+    """Types of conf/reproduce.yaml."""
+
+    checkpoint: str | None = None
+    steps: int = MISSING
+
+
+COMMAND = Command(
+    __name__,
+    "take the first steps of a run once more, and say whether they are bitwise equal",
+    root=ReproduceRoot,
+    words="a run folder",
+    examples=("ptcli reproduce runs/NAME", "ptcli reproduce runs/NAME steps=5"),
+)
 
 _SHOWN = 3  # metrics that differ
 
 
 def run(config: DictConfig, context: Context) -> int:
     """Print what is equal, or the first that is not; 0 where everything is, else 1."""
+    from ptcli.run.find import find_folder
+    from ptcli.trainer.first_steps import read_record
+
     named = [*context.words, *([config.checkpoint] if config.checkpoint else [])]
     if len(named) != 1:
         raise ConfigError("name one run folder: ptcli reproduce runs/NAME")
@@ -56,6 +77,8 @@ def _compare(
     folder: Path,
     steps: int,
 ) -> int:
+    from ptcli.trainer.first_steps import first_difference
+
     if other := [name for name in there["made_on"] if there["made_on"][name] != here["made_on"].get(name)]:
         told = ", ".join(f"{name} {there['made_on'][name]} there, {here['made_on'].get(name)} here" for name in other)
         print(f"made elsewhere ({told}): equal bits are not promised")

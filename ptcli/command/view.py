@@ -5,46 +5,71 @@ import logging
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig
+from omegaconf import MISSING, DictConfig
 
-from ptcli.assembly.data import Data, make_data, training_loader
-from ptcli.assembly.model import model_shape
 from ptcli.assembly.parts import part, plugins_of
-from ptcli.assembly.text import prepare_text, read_corpus
-from ptcli.batch.contract import Column
-from ptcli.batch.loader import Loader
-from ptcli.command_line.quoting import Words
+from ptcli.command.pretrain import NO_PART, NO_TASK, PretrainRoot
 from ptcli.config.choices import flatten, shown
-from ptcli.config.compose import composer, settle
+from ptcli.config.command import Command
 from ptcli.config.context import Context
-from ptcli.config.fit import check
 from ptcli.config.identity import resolve
 from ptcli.config.phases import phases_of
 from ptcli.config.scale import apply_scale
 from ptcli.errors import ConfigError
-from ptcli.launch.hydra_main import own_folders
-from ptcli.report.page import page
-from ptcli.report.rows import ShownRow, is_permuted, shown_rows
-from ptcli.report.statistics import Statistics
-from ptcli.report.terminal import console_for, draw_row, draw_statistics, legend
 from ptcli.tokenizer.token_texts import TokenTexts
 
+if TYPE_CHECKING:
+    from ptcli.assembly.data import Data
+    from ptcli.batch.contract import Column
+    from ptcli.batch.loader import Loader
+    from ptcli.report.rows import ShownRow
+    from ptcli.report.statistics import Statistics
+
 log = logging.getLogger(__name__)
+
+
+@dataclass
+class ViewRoot(PretrainRoot):
+    """Types of conf/view.yaml: what pretrain takes, and what is shown of it."""
+
+    show: int = MISSING
+    examples: int = MISSING
+    compare: list[str] = field(default_factory=list)
+    format: str = MISSING
+    output: str | None = None
+
+
+COMMAND = Command(
+    __name__,
+    "show rows as training will be fed them, and measure what the mask does",
+    root=ViewRoot,
+    formats=("terminal", "html", "json"),
+    refuses=NO_TASK | NO_PART,
+    examples=(
+        "ptcli view mask=span                                    rows and figures in the terminal",
+        "ptcli view mask=span show=0 examples=10000              figures alone",
+        "ptcli view compare=[token,whole_word,span]              the same rows under several masks",
+        "ptcli view mask=span format=html output=view.html       a page for the browser",
+    ),
+)
 
 
 @dataclass
 class View:
     """What is shown: rows, the counts of each mask by its name."""
 
-    rows: list[ShownRow] = field(default_factory=list)
-    statistics: dict[str, Statistics] = field(default_factory=dict)
-    columns: tuple[Column, ...] = ()  # that parts add to the batch
+    rows: "list[ShownRow]" = field(default_factory=list)
+    statistics: "dict[str, Statistics]" = field(default_factory=dict)
+    columns: "tuple[Column, ...]" = ()  # that parts add to the batch
 
 
 def run(config: DictConfig, context: Context) -> None:
     """Show rows and statistics in the terminal, or write a page or JSON."""
+    from ptcli.assembly.data import make_data
+    from ptcli.assembly.text import prepare_text, read_corpus
+
     configs = _compared(config, context) if config.compare else {str(context.choices["mask"]): config}
     _check_output(config)
     read_corpus(config)
@@ -66,11 +91,14 @@ def run(config: DictConfig, context: Context) -> None:
     _write(config, context, view, mask_token=mask_token)
 
 
-def look(config: DictConfig, data: dict[str, Data], *, texts: TokenTexts) -> View:
+def look(config: DictConfig, data: "dict[str, Data]", *, texts: TokenTexts) -> View:
     """The first `config.show` rows of training under each mask, and counts over its first `config.examples` examples.
 
     `data`: by the name of its mask, otherwise the same.
     """
+    from ptcli.report.rows import shown_rows
+    from ptcli.report.statistics import Statistics
+
     loaders = {name: _loader(config, one) for name, one in data.items()}
     columns = next(iter(loaders.values())).columns[1:]  # beside the mask's own labels
     view = View(
@@ -103,7 +131,10 @@ def look(config: DictConfig, data: dict[str, Data], *, texts: TokenTexts) -> Vie
     return view
 
 
-def _loader(config: DictConfig, data: Data) -> Loader:
+def _loader(config: DictConfig, data: "Data") -> "Loader":
+    from ptcli.assembly.data import training_loader
+    from ptcli.assembly.model import model_shape
+
     micro_size = config.batch.size  # which rows a step has does not depend on it, but where they are grouped
     if config.batch.group_by_length:
         micro_size = part(config, "trainer").micro_size(config.batch.size, config.batch.micro_size)
@@ -116,6 +147,11 @@ def _compared(config: DictConfig, context: Context) -> dict[str, DictConfig]:
     What was typed for a mask's key goes to the masks that have it. Raises ConfigError for a mask that does not exist
     or does not fit.
     """
+    from ptcli.command_line.quoting import Words
+    from ptcli.config.compose import composer, settle
+    from ptcli.config.fit import check
+    from ptcli.launch.hydra_main import own_folders
+
     typed = settle(Words(context.overrides, root="view").overrides)
     names = [word.removeprefix("mask=") for word in typed if word.startswith("mask=")]
     typed = [word for word in typed if not word.startswith("mask=")]
@@ -155,6 +191,9 @@ def _check_output(config: DictConfig) -> None:
 
 
 def _write(config: DictConfig, context: Context, view: View, *, mask_token: str) -> None:
+    from ptcli.report.page import page
+    from ptcli.report.terminal import console_for
+
     if config.format == "terminal" and config.output is None:
         return _print(console_for(), config, view, mask_token)
     if config.format == "json" and config.output is None:
@@ -182,6 +221,9 @@ def _write(config: DictConfig, context: Context, view: View, *, mask_token: str)
 
 
 def _print(console: Any, config: DictConfig, view: View, mask_token: str) -> None:
+    from ptcli.report.rows import is_permuted
+    from ptcli.report.terminal import draw_row, draw_statistics, legend
+
     if view.rows:
         console.print(legend(mask_token, permuted=is_permuted(view.rows)), soft_wrap=False)
     for row in view.rows:

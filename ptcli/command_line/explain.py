@@ -15,11 +15,8 @@ from ptcli.errors import ConfigError
 _KIND_WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
 
 
-def explain(
-    error: Exception, *, root: str, command: str = "", overrides: Sequence[str] = (), folder: Path | None = None
-) -> ConfigError:
+def explain(error: Exception, *, root: str, overrides: Sequence[str] = (), folder: Path | None = None) -> ConfigError:
     """The error for the user. `overrides`: what was typed, so that the word at fault can be shown."""
-    command = command or root
     cause = error.__cause__
     if isinstance(error, MissingConfigException):
         return ConfigError(_unknown_choice(error, overrides, folder))
@@ -30,14 +27,14 @@ def explain(
         return ConfigError(_wrong_type(validation, root, overrides, folder))
     if isinstance(cause, OmegaConfBaseException) and "Could not override" in str(error):
         key = str(getattr(cause, "full_key", "") or "")
-        return ConfigError(_unknown_key(key, cause, root, command, overrides, folder))
+        return ConfigError(_unknown_key(key, cause, root, overrides, folder))
     text = str(error).strip()
     if "Could not append to config" in text:
         word = _word_for(text.split("'")[1], overrides)
         return ConfigError(f"{word}: the key exists already. Write {word.lstrip('+')}")
     if "Could not override" in text:
         key = text.split("'")[1].split("@")[0]
-        return ConfigError(_unknown_group(key, root, command, overrides, folder))
+        return ConfigError(_unknown_group(key, root, overrides, folder))
     return ConfigError(_plain(error))
 
 
@@ -85,17 +82,15 @@ def _is_mapping_at(node: Any, key: str) -> bool:
         return False
 
 
-def _unknown_key(
-    key: str, cause: Exception, root: str, command: str, overrides: Sequence[str], folder: Path | None
-) -> str:
+def _unknown_key(key: str, cause: Exception, root: str, overrides: Sequence[str], folder: Path | None) -> str:
     if "/" in key:
-        return _unknown_group(key, root, command, overrides, folder)
+        return _unknown_group(key, root, overrides, folder)
     word = _word_for(key, overrides) or key
     parent, _, last = key.rpartition(".")
     siblings = [str(name) for name in (getattr(cause, "parent_node", None) or {})]
     siblings = [name for name in siblings if not name.startswith("_") and name != "hydra"]
     if not parent:
-        return f"{word}: {command} has no key {key}.{_suggest_from_root(last, siblings, root, folder)}"
+        return f"{word}: {root} has no key {key}.{_suggest_from_root(last, siblings, root, folder)}"
     near = nearest(last, siblings)
     if near:
         return f"{word}: there is no key {key}. Did you mean {parent}.{near}?"
@@ -157,11 +152,11 @@ def _all_keys(root: str, folder: Path | None) -> list[str]:
     return list(dict.fromkeys(keys))
 
 
-def _unknown_group(group: str, root: str, command: str, overrides: Sequence[str], folder: Path | None) -> str:
+def _unknown_group(group: str, root: str, overrides: Sequence[str], folder: Path | None) -> str:
     word = _word_for(group, overrides) or group
     known = choices.groups(folder)
     if group in known:
-        return f"{word}: {command} does not use the group {group} in this configuration"
+        return f"{word}: {root} does not use the group {group} in this configuration"
     parent = group.rpartition("/")[0]
     near = nearest(group, [name for name in known if name.rpartition("/")[0] == parent]) or nearest(group, known)
     hint = f" Did you mean {near}?" if near and near != parent else ""

@@ -3,52 +3,42 @@
 import shutil
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 
 from ptcli.config import choices
 from ptcli.config.choices import shown
+from ptcli.config.command import Command
 
 
-def command_help(
-    name: str,
-    line: str,
-    *,
-    root: str | None,
-    words: str = "",
-    examples: Sequence[str] = (),
-    folder: Path | None = None,
-) -> str:
-    """Plain text, as wide as the terminal; built from conf/ alone, without Hydra."""
+def command_help(command: Command) -> str:
+    """Plain text, as wide as the terminal; built from its record and its YAML, without Hydra."""
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    positional = f" [{words}]" if words else ""
-    overrides = " [key=value ...]" if root else ""
-    parts = [f"ptcli {name}: {line}", "", f"usage: ptcli {name}{overrides}{positional}"]
-    if root:
-        parts += _groups(root, width, folder)
-        parts += _keys(root, width, folder)
+    positional = f" [{command.words}]" if command.words else ""
+    overrides = " [key=value ...]" if command.root else ""
+    parts = [f"ptcli {command.name}: {command.line}", "", f"usage: ptcli {command.name}{overrides}{positional}"]
+    if command.root:
+        parts += _groups(command.name, width)
+        parts += _keys(command.name, width)
         parts += [
             "",
             "also: -m (all combinations of values with commas, one run each), --cfg job (show the configuration),",
             "      --cfg provenance (and the file that set each value),",
             "      --config-dir FOLDER (your own choices, as FOLDER/mask/mine.yaml), --info, --hydra-help",
         ]
-    if examples:
-        parts += ["", "examples:", *(f"  {example}" for example in examples)]
+    if command.examples:
+        parts += ["", "examples:", *(f"  {example}" for example in command.examples)]
     return "\n".join(parts)
 
 
-def _groups(root: str, width: int, folder: Path | None) -> list[str]:
-    chosen = choices.default_choices(root, folder)
+def _groups(root: str, width: int) -> list[str]:
+    chosen = choices.default_choices(root)
     used = {group.partition("@")[0] for group in chosen}
-    names = [group for group in choices.groups(folder) if group.split("/")[0] in used]
-    if root != "pretrain":
-        names = [group for group in names if group in used]
+    names = [group for group in choices.groups() if group.split("/")[0] in used]
     if not names:
         return []
     rows = []
     for group in names:
         default = chosen.get(group)
-        listed = ", ".join(f"{c.name}*" if c.name == default else c.name for c in choices.choices(group, folder))
+        listed = ", ".join(f"{c.name}*" if c.name == default else c.name for c in choices.choices(group))
         rows.append((group, listed))
     places = [f"{group}@{place}" for group, _, place in (entry.partition("@") for entry in chosen) if place]
     title = "groups (group=choice; * is the default; `ptcli options GROUP` tells more):"
@@ -56,10 +46,10 @@ def _groups(root: str, width: int, folder: Path | None) -> list[str]:
     return [*lines, *(f"  {entry}=CHOICE   the same choices in another place" for entry in places)]
 
 
-def _keys(root: str, width: int, folder: Path | None) -> list[str]:
+def _keys(root: str, width: int) -> list[str]:
     rows = [
         (f"{key}={shown(value)}", comment)
-        for key, (value, comment) in choices.root(root, folder).key_table().items()
+        for key, (value, comment) in choices.root(root).key_table().items()
         if not key.startswith("hydra.")
     ]
     return ["", "keys and their defaults (those of a choice: `ptcli options GROUP`):", *_columns(rows, width)]

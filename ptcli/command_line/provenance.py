@@ -19,11 +19,11 @@ _COLUMN = 48  # where comments begin, at the earliest
 Origins = dict[str, str]
 
 
-def provenance(command: str, words: Words, overrides: Sequence[str], *, root: str) -> str:
+def provenance(command: str, words: Words, overrides: Sequence[str]) -> str:
     """YAML whose comments name the file of each value, `typed`, or how `scale` changed it. Raises ConfigError."""
-    with composer(root, command=command, extra=words.config_folders) as compose:
+    with composer(command, extra=words.config_folders) as compose:
         composed = compose(overrides)
-        origins = _origins(root, compose.for_hydra(overrides), [conf_folder(), *map(Path, words.config_folders)])
+        origins = _origins(command, compose.for_hydra(overrides), [conf_folder(), *map(Path, words.config_folders)])
     as_composed = dict(_leaves(OmegaConf.to_container(composed.config)))
     scale = composed.config.scale if "scale" in composed.config else 1.0
     apply_scale(composed.config, composed.choices, overrides)

@@ -44,21 +44,26 @@ class Choice:
         return (Path(__file__).parents[1] / self.group / f"{self.name}.py").is_file()
 
     def base(self) -> "Choice | None":
-        """The choice of the same group that this one begins with, if any."""
-        first = next(iter(self.values.get("defaults") or []), None)
-        if isinstance(first, str) and first != "_self_":
-            return find(self.group, first, folder=_root_of(self))
-        return None
+        """The choice of the same group that this one begins with, if any. The types of a root are no file."""
+        names = [entry for entry in self.values.get("defaults") or [] if isinstance(entry, str) and entry != "_self_"]
+        found = (find(self.group, name, folder=_root_of(self)) for name in names)
+        return next((choice for choice in found if choice is not None), None)
 
     def key_table(self) -> Keys:
-        """Dotted keys with default and comment, those of the choice that it begins with included."""
+        """Dotted keys with default and comment: its own, then those of the choice that it begins with.
+
+        What has the same first word stands together.
+        """
         base = self.base()
-        keys: Keys = dict(base.key_table()) if base else {}
+        inherited: Keys = base.key_table() if base else {}
         comments = key_comments(self._text)
-        for key, value in flatten({k: v for k, v in self.values.items() if k != "defaults"}):
-            inherited = keys.get(key, (None, ""))[1]
-            keys[key] = (value, comments.get(key) or inherited)
-        return keys
+        own = {
+            key: (value, comments.get(key) or inherited.get(key, (None, ""))[1])
+            for key, value in flatten({k: v for k, v in self.values.items() if k != "defaults"})
+        }
+        keys = own | {key: told for key, told in inherited.items() if key not in own}
+        order = list(dict.fromkeys(key.split(".")[0] for key in keys))
+        return dict(sorted(keys.items(), key=lambda item: order.index(item[0].split(".")[0])))
 
 
 def flatten(node: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

@@ -52,17 +52,17 @@ def settle(overrides: Sequence[str]) -> list[str]:
 class composer:  # noqa: N801 - a context manager, used as a function
     """Compose many configurations of one root. Those that differ in values alone are composed once and then changed."""
 
-    def __init__(self, root: str, *, command: str = "", folder: Path | None = None, extra: Sequence[str] = ()) -> None:
+    def __init__(self, root: str, *, folder: Path | None = None, extra: Sequence[str] = ()) -> None:
         """`extra`: further folders of YAML (--config-dir)."""
-        self._root, self._command, self._folder = root, command or root, folder or conf_folder()
+        self._root, self._folder = root, folder or conf_folder()
         self._extra = [f"hydra.searchpath=[{','.join(_as_url(path) for path in extra)}]"] if extra else []
         self._cache: dict[tuple[str, ...], Composed] = {}
 
     def __enter__(self) -> "composer":
-        register()
+        register(self._root)
         self._outer = GlobalHydra.instance().hydra  # a command may compose more while Hydra runs it
         GlobalHydra.instance().clear()
-        self._hydra = initialize_config_dir(str(self._folder), version_base="1.3", job_name=self._command)
+        self._hydra = initialize_config_dir(str(self._folder), version_base="1.3", job_name=self._root)
         self._hydra.__enter__()
         return self
 
@@ -72,7 +72,7 @@ class composer:  # noqa: N801 - a context manager, used as a function
 
     def __call__(self, overrides: Sequence[str]) -> Composed:
         """Compose with overrides that are ready for Hydra (quoted, settled)."""
-        with explained(root=self._root, command=self._command, overrides=overrides, folder=self._folder):
+        with explained(root=self._root, overrides=overrides, folder=self._folder):
             chosen, values = self._split(overrides)
             base = self._cache.get(chosen)
             if base is None:
@@ -109,12 +109,12 @@ class composer:  # noqa: N801 - a context manager, used as a function
 
 
 @contextmanager
-def explained(*, root: str, command: str, overrides: Sequence[str], folder: Path | None = None) -> Iterator[None]:
+def explained(*, root: str, overrides: Sequence[str], folder: Path | None = None) -> Iterator[None]:
     """Turn what Hydra raises inside into a ConfigError in this command line's words."""
     try:
         yield
     except (HydraException, OmegaConfBaseException) as error:
-        raise explain(error, root=root, command=command, overrides=overrides, folder=folder) from error
+        raise explain(error, root=root, overrides=overrides, folder=folder) from error
 
 
 def chosen_in(config: DictConfig) -> dict[str, str | list[str]]:

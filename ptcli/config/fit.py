@@ -6,6 +6,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from ptcli.config.bind import bind, plain_values
+from ptcli.config.command import find
 from ptcli.config.facts import Facts, gather
 from ptcli.config.phases import choices_of, configuration_of, phases_of
 from ptcli.config.rules import RULES
@@ -13,10 +14,6 @@ from ptcli.config.several_tasks import choices_of_member, members_of, with_keys_
 from ptcli.config.task_rules import TASK_RULES
 from ptcli.config.values import check_values
 from ptcli.errors import ConfigError
-
-# What a command has no use for is not imported: `ptcli prepare` stays small without torch. Its keys are typed all the
-# same, and `ptcli pretrain` checks them.
-_UNUSED = {"prepare": ("model", "objective", "optimizer", "schedule", "trainer", "logger", "recipe")}
 
 
 def check(
@@ -28,7 +25,9 @@ def check(
     folder: Path | None = None,
 ) -> None:
     """Nets 2 and 3 on a composed configuration. Raises ConfigError with all problems of the net that finds some."""
-    values = {key: value for key, value in plain_values(config).items() if key not in _UNUSED.get(command, ())}
+    record = find(command)
+    unbuilt = record.unbuilt if record else ()
+    values = {key: value for key, value in plain_values(config).items() if key not in unbuilt}
     bind(values, plugins=plugins, folder=folder)
     problems = [*check_values(config, command=command), *fit(gather(values, choices, plugins=plugins, folder=folder))]
     for name in members_of(choices) if values.get("task") else ():

@@ -15,7 +15,7 @@ from typing import Any
 
 import ptcli
 from ptcli.config import choices
-from ptcli.config.root import ROOTS
+from ptcli.config.command import root_of
 
 Kinds = frozenset[str]
 UNKNOWN: Kinds = frozenset()
@@ -26,7 +26,7 @@ _NAMES = {"str", "int", "float", "bool"}
 def kinds(key: str, root: str, folder: Path | None = None) -> Kinds:
     """Names of the types that the dotted key takes in this root; empty where that is not known."""
     segments = key.split(".")
-    found = _in_dataclass(ROOTS[root], segments)
+    found = _in_dataclass(root_of(root), segments)
     if found:
         return found
     for length in range(len(segments) - 1, 0, -1):

@@ -5,6 +5,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from ptcli.config.command import Command, find
+
 BUDGETS = ("steps", "tokens", "epochs", "minutes")
 RESUME = ("auto", "never", "must")
 _AT_LEAST_ONE = (
@@ -23,18 +25,14 @@ _AT_LEAST_ONE = (
 )
 _AT_LEAST_TWO = ("folds",)
 _AT_LEAST_ZERO = ("seed", "eval.every", "save.every", "show")
-_FORMATS = {
-    "view": ("terminal", "html", "json"),
-    "prepare": ("table", "json"),
-    "export": ("huggingface", "onnx"),
-    "predict": ("auto", "jsonl", "csv", "tsv", "submission"),
-}
 
 
 def check_values(config: DictConfig, *, command: str) -> list[str]:
     """Every root value out of its range, a line each."""
-    checks = (_ranges, _budget, _batch, _accumulation, _plain)
-    return [*(problem for check in checks for problem in check(config)), *_required(config, command)]
+    checks = (_ranges, _budget, _batch, _accumulation, _plain, _resize)
+    record = find(command)
+    of_command = _of_command(config, record) if record else ()
+    return [*(problem for check in checks for problem in check(config)), *of_command]
 
 
 def _get(config: DictConfig, key: str) -> Any:
@@ -104,20 +102,19 @@ def _plain(config: DictConfig) -> Iterator[str]:
             yield f'{key}={name}: a plain name without spaces or any of = , / \\ : * ? " < > |'
 
 
-def _required(config: DictConfig, command: str) -> Iterator[str]:
-    if command in ("finetune", "predict", "evaluate", "fill", "export") and not _get(config, "checkpoint"):
-        yield f"checkpoint is missing: ptcli {command} checkpoint=RUN"
-    if command in ("prepare", "view", "check") and _get(config, "task"):
-        yield f"task: ptcli {command} is about pretraining. Leave task= out; ptcli pretrain and ptcli finetune take it"
-    if command == "finetune" and not _get(config, "task"):
-        yield "task is missing: ptcli finetune checkpoint=RUN task=classification task.path=FOLDER (ptcli options task)"
-    if command == "predict" and not _get(config, "input"):
-        yield "input is missing: ptcli predict checkpoint=RUN input=FILE output=FILE"
-    if command == "export" and not _get(config, "output"):
-        yield "output is missing: ptcli export checkpoint=RUN output=FOLDER"
+def _of_command(config: DictConfig, command: Command) -> Iterator[str]:
+    """What the command's record asks of its configuration."""
+    for key, line in command.needs.items():
+        if not _get(config, key):
+            yield f"{key} is missing: ptcli {command.name} {line}"
+    for key, why in command.refuses.items():
+        if (value := _get(config, key)) is not None:
+            shown = key if isinstance(value, DictConfig) else f"{key}={value}"
+            yield f"{shown}: {why.format(command=command.name)}"
+    if command.formats and (value := _get(config, "format")) not in command.formats:
+        yield f"format={value}: one of {', '.join(command.formats)}"
+
+
+def _resize(config: DictConfig) -> Iterator[str]:
     if _get(config, "resize_vocabulary") and not _get(config, "checkpoint"):
         yield "resize_vocabulary=true changes the vocabulary of a checkpoint, but none is given. Write checkpoint=RUN"
-    if command != "prepare" and (shard := _get(config, "prepare.shard")) is not None:
-        yield f"prepare.shard={shard}: only ptcli prepare makes a part of a store. Leave it out of ptcli {command}"
-    if command in _FORMATS and _get(config, "format") not in _FORMATS[command]:
-        yield f"format={_get(config, 'format')}: one of {', '.join(_FORMATS[command])}"

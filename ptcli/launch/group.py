@@ -1,6 +1,5 @@
 """One group of ranks for a whole command: rank 0 does the command, the others follow it from job to job."""
 
-import importlib
 import logging
 import os
 import sys
@@ -10,6 +9,7 @@ from typing import Any, NoReturn, TypeVar
 
 from omegaconf import DictConfig
 
+from ptcli.config.command import code_of
 from ptcli.config.context import Context
 from ptcli.config.targets import check_plugins
 from ptcli.errors import PtcliError
@@ -55,7 +55,7 @@ def follow(ranks: Ranks) -> None:
         config, context = read_job(job)
         try:
             with suppress(Interrupted):
-                importlib.import_module(f"ptcli.command.{context.command}").follow(config, context, job)
+                code_of(context.command).follow(config, context, job)
         except PtcliError as error:
             error.args = (f"rank {ranks.rank}: {error}",)
             raise

@@ -14,15 +14,15 @@ from ptcli.config.root import register
 from ptcli.launch.python314 import guard
 
 
-def hydra_main(task: Callable[[DictConfig], Any], *, root: str, command: str, words: Sequence[str]) -> None:
+def hydra_main(task: Callable[[DictConfig], Any], *, command: str, words: Sequence[str]) -> None:
     """Hand over to Hydra's own main, which reads sys.argv; what it raises comes through."""
     import hydra
 
     guard()
-    register()
-    job_name = [] if command == root else [f"hydra.job.name={command}"]
+    register(command)
+    job_name = [] if "-sc" in words else [f"hydra.job.name={command}"]
     with _argv(["ptcli", *words, *job_name]), _errors_come_through(), _composed_once(words):
-        hydra.main(config_path=str(conf_folder()), config_name=root, version_base="1.3")(task)()
+        hydra.main(config_path=str(conf_folder()), config_name=command, version_base="1.3")(task)()
 
 
 def hydra_choices() -> dict[str, str | list[str]]:

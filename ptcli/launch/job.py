@@ -1,13 +1,12 @@
 """One job of a command: the nets, the run's name, and the work."""
 
-import importlib
 import logging
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from ptcli.config.command import code_of
 from ptcli.config.context import Context
 from ptcli.config.fit import check
 from ptcli.config.identity import run_name
@@ -25,8 +24,7 @@ def run_job(config: DictConfig, context: Context) -> Result:
     check(config, context.choices, command=context.command, plugins=plugins)
     if OmegaConf.select(config, "run.name") is None and {"model", "task"} & context.choices.keys():
         config.run.name = run_name(config, context.choices)
-    work: Callable[[DictConfig, Context], Result] = importlib.import_module(f"ptcli.command.{context.command}").run
-    return work(config, context)
+    return code_of(context.command).run(config, context)
 
 
 def speak() -> None:

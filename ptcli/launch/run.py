@@ -12,18 +12,18 @@ from ptcli.launch.hydra_main import hydra_choices, hydra_main
 from ptcli.launch.job import Result, run_job, speak
 
 
-def run(command: str, words: Sequence[str], *, root: str, positional: Sequence[str] = ()) -> int:
+def run(command: str, words: Sequence[str], *, positional: Sequence[str] = ()) -> int:
     """Run one command, or with -m all jobs of a sweep. Raises ConfigError for what can be known before work."""
-    typed = Words(words, root=root)
+    typed = Words(words, root=command)
     overrides = settle(typed.overrides)
     speak()
     if asks_for_provenance(typed.flags):
-        print(provenance(command, typed, overrides, root=root))
+        print(provenance(command, typed, overrides))
         return 0
     if typed.sweeps:
         from ptcli.launch.run_sweep import run_sweep
 
-        return run_sweep(command, typed, overrides, root=root, positional=positional)
+        return run_sweep(command, typed, overrides, positional=positional)
     ended: list[Result | Exception] = []
 
     def task(config: DictConfig) -> None:
@@ -33,8 +33,8 @@ def run(command: str, words: Sequence[str], *, root: str, positional: Sequence[s
         except Exception as error:  # told by the caller: Hydra would print its own words first
             ended.append(error)
 
-    with explained(root=root, command=command, overrides=overrides):
-        hydra_main(task, root=root, command=command, words=[*typed.flags, *overrides])
+    with explained(root=command, overrides=overrides):
+        hydra_main(task, command=command, words=[*typed.flags, *overrides])
     result = ended[0] if ended else None
     if isinstance(result, Exception):
         raise result

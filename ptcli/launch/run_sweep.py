@@ -20,9 +20,9 @@ from ptcli.launch.sweep import Sweep, check_sweep
 INTERRUPTED, TERMINATED = 130, 143  # exit codes with which a job ends the sweep
 
 
-def run_sweep(command: str, words: Words, overrides: Sequence[str], *, root: str, positional: Sequence[str]) -> int:
+def run_sweep(command: str, words: Words, overrides: Sequence[str], *, positional: Sequence[str]) -> int:
     """Check all jobs, run them, report; the exit code. Raises ConfigError before the first job has started."""
-    sweep = check_sweep(command, root, overrides, extra=words.config_folders)
+    sweep = check_sweep(command, overrides, extra=words.config_folders)
     settled = [word for word in overrides if not word.startswith("sweep.name=")] + [f"sweep.name={quote(sweep.name)}"]
     if not any(word.startswith("hydra.sweep.dir=") for word in overrides):
         settled.append(f"hydra.sweep.dir={quote(sweep.folder)}")
@@ -33,8 +33,8 @@ def run_sweep(command: str, words: Words, overrides: Sequence[str], *, root: str
         file=sys.stderr,
     )
     try:
-        with explained(root=root, command=command, overrides=overrides):
-            hydra_main(task, root=root, command=command, words=[*words.flags, *settled])
+        with explained(root=command, overrides=overrides):
+            hydra_main(task, command=command, words=[*words.flags, *settled])
     except (KeyboardInterrupt, SystemExit):
         done = [outcome for outcome in outcomes(Path(sweep.folder)) if outcome.status == "done"]
         print(f"the sweep was stopped with {len(done)} of {len(sweep.jobs)} jobs done", file=sys.stderr)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 
+from ptcli.config.command import find
 from ptcli.config.compose import Composed, composer
 from ptcli.config.fit import check
 from ptcli.config.identity import plain, run_name
@@ -42,13 +43,15 @@ def jobs_of(overrides: Sequence[str]) -> list[list[str]]:
 
 
 def check_sweep(
-    command: str, root: str, overrides: Sequence[str], *, extra: Sequence[str] = (), folder: Path | None = None
+    command: str, overrides: Sequence[str], *, extra: Sequence[str] = (), folder: Path | None = None
 ) -> Sweep:
     """Compose every job and put it through the nets. Raises ConfigError, naming the job, before any has started.
 
     With a sweeper that chooses its jobs as it goes (Optuna), only what all jobs share can be checked.
     """
-    with composer(root, command=command, folder=folder, extra=extra) as compose:
+    record = find(command)
+    makes_runs = record is not None and record.trains
+    with composer(command, folder=folder, extra=extra) as compose:
         jobs = jobs_of(overrides) if _is_basic(overrides) else []
         seen: dict[str, int] = {}
         for number, job in enumerate(jobs):
@@ -57,7 +60,7 @@ def check_sweep(
                 plugins = check_plugins(composed.config.plugins, job)
                 apply_scale(composed.config, composed.choices, job)
                 check(composed.config, composed.choices, command=command, plugins=plugins, folder=folder)
-                _refuse_twin(number, jobs, composed, seen, root)
+                _refuse_twin(number, jobs, composed, seen, makes_runs=makes_runs)
             except ConfigError as error:
                 where = f"job {number + 1} of {len(jobs)} ({' '.join(shown(job, jobs))}): " if len(jobs) > 1 else ""
                 raise ConfigError(f"{where}{error}") from error
@@ -68,11 +71,13 @@ def check_sweep(
     return Sweep(name, str(Path(shared.config.run.dir).absolute() / ".sweeps" / name), jobs)
 
 
-def _refuse_twin(number: int, jobs: list[list[str]], composed: Composed, seen: dict[str, int], root: str) -> None:
-    if root in ("pretrain", "finetune"):
+def _refuse_twin(
+    number: int, jobs: list[list[str]], composed: Composed, seen: dict[str, int], *, makes_runs: bool
+) -> None:
+    if makes_runs:
         place = Path(composed.config.run.dir) / run_name(composed.config, composed.choices)
-        if root == "pretrain" and OmegaConf.select(composed.config, "task") is not None:
-            # each task is fine-tuned in a folder of its own there
+        if "model" in composed.choices and OmegaConf.select(composed.config, "task") is not None:
+            # a pretraining: each task is fine-tuned in a folder of its own there
             place /= plain(name_of_task(composed.choices))
         key = str(place)
     else:

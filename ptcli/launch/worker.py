@@ -4,7 +4,6 @@ FOLDER holds `job.json`. Rank 0 leaves `result.json` there; a rank that fails le
 """
 
 import ctypes
-import importlib
 import json
 import os
 import signal
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import torch.distributed as dist
 
+from ptcli.config.command import code_of
 from ptcli.errors import PtcliError
 from ptcli.launch.group import end_at_once, lead_or_follow, read_job
 from ptcli.launch.job import speak
@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
 def _lead(folder: Path) -> int:
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     config, context = read_job(job)
-    result = importlib.import_module(f"ptcli.command.{context.command}").run(config, context)
+    result = code_of(context.command).run(config, context)
     (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
     return 0  # what a code says is in the result: the launcher takes any but 0 for a failure
 

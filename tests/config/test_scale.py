@@ -58,7 +58,7 @@ def test_the_command_line_and_sweeps_apply_it(tmp_path, capsys):
     assert main(["pretrain", "scale=0.1"]) == 2
     assert "recipe=none" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="job 2 of 2"):
-        check_sweep("pretrain", "pretrain", ["recipe=demo", "scale=0.5,0"])
+        check_sweep("pretrain", ["recipe=demo", "scale=0.5,0"])
 
 
 def test_a_scaled_run_is_the_run_of_its_numbers():

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from writers.tables import with_table
 
-from ptcli.cli import COMMANDS
 from ptcli.config.choices import find, groups
+from ptcli.config.command import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -27,7 +27,7 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_commands_and_choices_that_are_shown_exist(page):
-    names = {command.name for command in COMMANDS}
+    names = {command.name for command in commands()}
     for line in re.findall(r"^ {4}(ptcli .*)$", page.read_text(encoding="utf-8"), flags=re.M):
         words = line.split("#")[0].split()[1:]
         if words[0] == "-sc":

@@ -1,7 +1,6 @@
 """The way from words to a command's `run`, with a stand-in for the command."""
 
 import sys
-import types
 
 import pytest
 
@@ -24,8 +23,8 @@ def calls(monkeypatch, tmp_path):
             raise KeyboardInterrupt
         return {15: 130, 17: 143, 18: 1}.get(config.seed)
 
-    monkeypatch.setitem(sys.modules, "ptcli.command.pretrain", types.SimpleNamespace(run=run))
-    monkeypatch.setitem(sys.modules, "ptcli.command.fill", types.SimpleNamespace(run=run))
+    monkeypatch.setattr("ptcli.command.pretrain.run", run)
+    monkeypatch.setattr("ptcli.command.fill.run", run)
     monkeypatch.chdir(tmp_path)
     return seen
 
@@ -111,17 +110,14 @@ def test_terminated(calls):
 
 def test_prepare_and_check_share_the_keys_of_pretrain(calls, monkeypatch):
     seen = []
-    monkeypatch.setitem(
-        sys.modules, "ptcli.command.check", types.SimpleNamespace(run=lambda config, context: seen.append(context))
-    )
+    monkeypatch.setattr("ptcli.command.check.run", lambda config, context: seen.append(context))
     assert main(["check", "model=albert"]) == 0
     assert seen[0].command == "check"
 
 
 def test_positional_words_are_taken_out_first(calls, monkeypatch):
     seen = []
-    module = types.SimpleNamespace(run=lambda config, context: seen.append((config, context)))
-    monkeypatch.setitem(sys.modules, "ptcli.command.fill", module)
+    monkeypatch.setattr("ptcli.command.fill.run", lambda config, context: seen.append((config, context)))
     assert main(["fill", "checkpoint=runs/x", "Paris, it's the [MASK] (of) France.", "top=3"]) == 0
     ((config, context),) = seen
     assert context.words == ("Paris, it's the [MASK] (of) France.",)

@@ -25,22 +25,22 @@ def test_jobs_are_those_of_hydras_sweeper():
 
 def test_a_job_that_does_not_fit_is_named_before_any_starts():
     with pytest.raises(ConfigError, match=r"job 2 of 2 \(pair=next_sentence\): pair=next_sentence needs two segments"):
-        check_sweep("pretrain", "pretrain", ["pair=none,next_sentence", "packing=full_sentences"])
+        check_sweep("pretrain", ["pair=none,next_sentence", "packing=full_sentences"])
 
 
 def test_unknown_choices_and_keys_stop_the_sweep():
     with pytest.raises(ConfigError, match=r"job 2 of 2.*Did you mean span"):
-        check_sweep("pretrain", "pretrain", ["mask=token,spam"])
+        check_sweep("pretrain", ["mask=token,spam"])
     with pytest.raises(ConfigError, match="Did you mean"):
-        check_sweep("pretrain", "pretrain", ["mask.rato=0.1,0.2"])
+        check_sweep("pretrain", ["mask.rato=0.1,0.2"])
 
 
 def test_the_same_job_twice_is_refused():
     with pytest.raises(ConfigError, match="the same as job 1"):
-        check_sweep("pretrain", "pretrain", ["seed=1,1"])
+        check_sweep("pretrain", ["seed=1,1"])
     with pytest.raises(ConfigError, match="would use the folder of job 1"):
-        check_sweep("pretrain", "pretrain", ["budget.steps=1,2"])
-    named = check_sweep("pretrain", "pretrain", ["budget.steps=1,2", "run.name='run-${budget.steps}'"])
+        check_sweep("pretrain", ["budget.steps=1,2"])
+    named = check_sweep("pretrain", ["budget.steps=1,2", "run.name='run-${budget.steps}'"])
     assert len(named.jobs) == 2
 
 
@@ -48,9 +48,9 @@ def test_jobs_of_other_tasks_are_no_twins(tmp_path):
     """One pretraining, which the second job finds finished, and a fine-tuning of each task."""
     (tmp_path / "train.tsv").write_text("text\tlabel\na\tb\n")
     words = ["task=classification,regression", f"task.path={tmp_path}"]
-    assert len(check_sweep("pretrain", "pretrain", words).jobs) == 2
+    assert len(check_sweep("pretrain", words).jobs) == 2
     with pytest.raises(ConfigError, match="would use the folder of job 1"):
-        check_sweep("pretrain", "pretrain", [*words[1:], "task=regression", "finetune.epochs=1,2"])
+        check_sweep("pretrain", [*words[1:], "task=regression", "finetune.epochs=1,2"])
 
 
 def test_values_are_told_by_what_differs_beside_the_seed():
@@ -69,12 +69,12 @@ def test_values_are_told_by_what_differs_beside_the_seed():
 
 def test_two_hundred_jobs_pass_in_reasonable_time():
     begin = time.process_time()
-    assert len(check_sweep("pretrain", "pretrain", ["seed=range(0,200)"]).jobs) == 200
+    assert len(check_sweep("pretrain", ["seed=range(0,200)"]).jobs) == 200
     assert time.process_time() - begin < 30  # measured: 6
 
 
 def test_a_sweeper_that_asks_as_it_goes_is_not_expanded():
-    assert check_sweep("pretrain", "pretrain", ["hydra/sweeper=optuna", "seed=1,2"]).jobs == []
+    assert check_sweep("pretrain", ["hydra/sweeper=optuna", "seed=1,2"]).jobs == []
 
 
 def test_names_are_stable_and_plain():
