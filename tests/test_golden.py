@@ -61,7 +61,7 @@ def hashes(overrides: list[str], folder: Path) -> list[str]:
     from ptcli.assembly.model import model_shape
     from ptcli.assembly.text import prepare_text
     from ptcli.config.compose import compose
-    from ptcli.trainer.loop import Trainer
+    from ptcli.trainer.trainer import Trainer
 
     corpus(folder / "corpus.txt")
     tokenizer(folder / "tokenizer.json")

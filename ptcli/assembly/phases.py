@@ -15,7 +15,7 @@ from ptcli.trainer.feed import Phase
 
 if TYPE_CHECKING:
     from ptcli.batch.loader import Loader
-    from ptcli.trainer.loop import Trainer
+    from ptcli.trainer.trainer import Trainer
 
 
 def make_phases(config: DictConfig, data: Data, *, trainer: "Trainer", model: Any) -> list[Phase]:

@@ -85,7 +85,7 @@ def run(config: DictConfig, context: Context) -> float | None:
         return evaluate_task.run(config, context)
     _refuse_task_keys(context)
     device = part(
-        OmegaConf.create({"trainer": {"_target_": "ptcli.trainer.loop.Trainer", **config.trainer}}), "trainer"
+        OmegaConf.create({"trainer": {"_target_": "ptcli.trainer.trainer.Trainer", **config.trainer}}), "trainer"
     )
     saved = load(config.checkpoint, plugins=tuple(config.plugins))
     for remark in saved.remarks:

@@ -9,8 +9,6 @@ from omegaconf import MISSING, DictConfig
 from ptcli.config.command import Command
 from ptcli.config.context import Context
 from ptcli.config.root import TrainingRoot
-from ptcli.launch.environment import is_one_of_several
-from ptcli.run.folder import RunFolder
 
 
 @dataclass
@@ -50,34 +48,9 @@ COMMAND = Command(
 
 def run(config: DictConfig, context: Context) -> float | int | None:
     """Fine-tune, or go on with it; the best value of the task's metric, or an exit code where a signal stopped it."""
-    from ptcli.finetuning.checks import check_fine_tuning, shape_of
-    from ptcli.finetuning.data import read_task
-    from ptcli.finetuning.single import fine_tune
-    from ptcli.task.multi import Multi
-    from ptcli.trainer.ranks import current
+    from ptcli.finetuning.finetuning import fine_tune
 
-    if is_one_of_several() and current().size == 1:  # started by a launcher of Hydra's, which calls this on each rank
-        from ptcli.launch.group import lead_or_follow
-
-        return lead_or_follow(lambda: run(config, context))
-    path = Path(config.run.dir) / config.run.name
-    is_finished, plugins = RunFolder(path).status == "finished", tuple(config.plugins)
-    task, trainer = check_fine_tuning(
-        config, model=lambda: None if is_finished else shape_of(config.checkpoint, plugins=plugins)
-    )
-    if trainer.devices > trainer.ranks.size:
-        from ptcli.launch.launcher import launch
-
-        return launch(config, context, devices=trainer.devices)  # each rank comes here again
-    if isinstance(task, Multi):
-        from ptcli.finetuning.several_tasks import run_several
-
-        return run_several(config, context, path, task)
-    if config.folds is not None:
-        from ptcli.finetuning.folds import run_folds
-
-        return run_folds(config, context, path, task)
-    return fine_tune(config, context, path, task, lambda: read_task(task, seed=config.seed))
+    return fine_tune(config, context)
 
 
 def follow(config: DictConfig, context: Context, job: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from omegaconf import MISSING, DictConfig
 
-from ptcli.command.pretrain import train_steps
 from ptcli.config.bind import bind
 from ptcli.config.command import Command
 from ptcli.config.context import Context
@@ -39,6 +38,7 @@ _SHOWN = 3  # metrics that differ
 
 def run(config: DictConfig, context: Context) -> int:
     """Print what is equal, or the first that is not; 0 where everything is, else 1."""
+    from ptcli.pretraining.pretraining import train_steps
     from ptcli.run.find import find_folder
     from ptcli.trainer.first_steps import read_record
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ptcli.command import finetune
 from ptcli.config.compose import compose
 from ptcli.config.context import Context
 from ptcli.config.fit import check
 from ptcli.config.identity import plain
 from ptcli.config.phases import longest_row
 from ptcli.config.several_tasks import name_of_task, typed_task
+from ptcli.finetuning import finetuning
 from ptcli.finetuning.checks import check_fine_tuning, meta_model
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def finetune_after(config: DictConfig, context: Context) -> float | int | None:
     """Fine-tune the model of a pretraining that has ended, in `<run>/<task>`; what ptcli finetune returns."""
     theirs, own, chosen = fine_tuning(config, context)
     log.info(f"task={chosen}: fine-tuning, in {Path(theirs.run.dir) / theirs.run.name}")
-    return finetune.run(theirs, own)
+    return finetuning.fine_tune(theirs, own)
 
 
 def fine_tuning(config: DictConfig, context: Context) -> tuple[DictConfig, Context, str]:

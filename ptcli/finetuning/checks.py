@@ -16,7 +16,7 @@ from ptcli.run.find import find_hugging_face, find_model
 from ptcli.task.initialise import check_layers
 from ptcli.task.multi import Multi
 from ptcli.trainer.budget import Budget
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.trainer import Trainer
 
 
 def check_fine_tuning(config: DictConfig, *, model: Callable[[], Any]) -> tuple[Any, Trainer]:

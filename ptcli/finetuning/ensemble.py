@@ -12,7 +12,7 @@ from ptcli.finetuning.judge import ask
 from ptcli.finetuning.model import FineTuned, load_fine_tuned
 from ptcli.run.folder import RunFolder
 from ptcli.task.rows import Row
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.trainer import Trainer
 
 log = logging.getLogger(__name__)
 

@@ -16,9 +16,9 @@ from ptcli.finetuning.ensemble import ask_together, fold_folder, load_models, na
 from ptcli.finetuning.judge import FEWER_RESAMPLES, ask
 from ptcli.finetuning.mistakes import told_scores
 from ptcli.finetuning.model import load_fine_tuned
-from ptcli.finetuning.single import fine_tune
+from ptcli.finetuning.single import fine_tune_one
 from ptcli.task.split import folds
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.trainer import Trainer
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ def run_folds(config: DictConfig, context: Context, path: Path, task: Any) -> fl
     for number in range(config.folds):
         data = without_fold(whole, part_of, number)
         log.info(f"fold {number + 1} of {config.folds}: trained without {sum(part_of == number):,} rows")
-        result = fine_tune(config, context, fold_folder(path, number + 1), task, lambda data=data: data)
+        result = fine_tune_one(config, context, fold_folder(path, number + 1), task, lambda data=data: data)
         write_whole(path / "summary.json", to_json({"status": "running", "folds": config.folds}))
         if isinstance(result, int):
             return result

@@ -8,7 +8,7 @@ from ptcli.batch.task_loader import TaskLoader
 from ptcli.task.metrics.score import Score, doubts
 from ptcli.task.outputs import outputs_of
 from ptcli.task.rows import Row
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.trainer import Trainer
 
 RESAMPLES, FEWER_RESAMPLES = 1000, 200
 """Bootstrap samples of an interval: where it is asked for, and where it is told at the end of training."""

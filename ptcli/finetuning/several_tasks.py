@@ -18,18 +18,17 @@ from ptcli.errors import ConfigError
 from ptcli.finetuning.base import load_base
 from ptcli.finetuning.continued_pretraining import GoingOn, check_has_text, going_on
 from ptcli.finetuning.data import TaskData, encode_task, read_task
-from ptcli.finetuning.fit_best import fit_best
+from ptcli.finetuning.fit_best import Judged, fit_best
 from ptcli.finetuning.joint_model import alone, joint_step, keep_all_settled, member_step, save_joint, write_members
 from ptcli.finetuning.judge import Judge
-from ptcli.finetuning.single import fine_tune, fit_task, measure_best
+from ptcli.finetuning.single import fine_tune_one, fit_task, measure_best
 from ptcli.logger.logger import Logger
 from ptcli.optimizer.groups import describe_groups
 from ptcli.run.folder import RunFolder
+from ptcli.run.job import Job
 from ptcli.task.initialise import check_length, initialise
 from ptcli.task.joint_objective import JointObjective
 from ptcli.task.multi import Multi
-from ptcli.trainer.budget import Budget
-from ptcli.trainer.loop import Trainer
 from ptcli.trainer.seeds import seed_everything
 from ptcli.trainer.step import TrainingStep
 from ptcli.trainer.weights import load_weights
@@ -52,7 +51,7 @@ def run_several(config: DictConfig, context: Context, path: Path, task: Multi) -
             )
         check_has_text(config.checkpoint, share=task.pretraining)
     before = RunFolder(path).summary().get("step")
-    result = fine_tune(config, context, path, task, lambda: _read(task, config.seed), fit=_fit)
+    result = fine_tune_one(config, context, path, task, lambda: _read(task, config.seed), fit=_fit)
     if task.then_epochs is None:
         if (path / "model").is_dir():
             base = load_base(str(path), plugins=tuple(config.plugins), random_weights=False, seed=config.seed)
@@ -78,7 +77,7 @@ def _each_alone(config: DictConfig, context: Context, path: Path, task: Multi, *
         member = part(own, "task")
         theirs = replace(context, choices=choices_of_member(context.choices, name), sweep=context.sweep or path.name)
         with told_of(name):
-            value = fine_tune(
+            value = fine_tune_one(
                 own,
                 theirs,
                 path / name,
@@ -100,16 +99,8 @@ def _read(task: Multi, seed: int) -> dict[str, TaskData]:
     return data
 
 
-def _fit(
-    config: DictConfig,
-    context: Context,
-    folder: RunFolder,
-    logger: Logger,
-    trainer: Trainer,
-    budget: Budget,
-    task: Multi,
-    data: Mapping[str, TaskData],
-) -> float | None:
+def _fit(job: Job, task: Multi, data: Mapping[str, TaskData]) -> float | None:
+    config, folder, logger, trainer = job.config, job.folder, job.logger, job.trainer
     for member in task.members.values():
         member.settled = {}
     plugins = tuple(config.plugins)
@@ -191,23 +182,9 @@ def _fit(
         return metrics
 
     rows = hashlib.blake2b("".join(each.hash for each in tokens.values()).encode(), digest_size=8).hexdigest()
-    fit_best(
-        config,
-        context,
-        folder,
-        logger,
-        trainer,
-        budget,
-        step=whole,
-        optimizer=optimizer,
-        strategy=strategy,
-        loader=loader,
-        measure=measure,
-        save=save,
-        best_metric=BEST,
-        told="a metric of every task",
-        identity={"rows": rows, **({} if further is None else {"corpus": further.text})},
-    )
+    judged = Judged(measure, save, metric=BEST, told="a metric of every task")
+    identity = {"rows": rows, **({} if further is None else {"corpus": further.text})}
+    fit_best(job, loader, judged, strategy=strategy, optimizer=optimizer, identity=identity)
     load_weights(step, folder.model)
     trainer.place(step)
     for name, judge in judges.items():

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from ptcli.assembly.parts import part
 from ptcli.batch.task_loader import TaskLoader
@@ -13,100 +13,71 @@ from ptcli.config.context import Context
 from ptcli.config.identity import resolve
 from ptcli.finetuning.base import load_base
 from ptcli.finetuning.data import TaskData, TaskTokens, encode_task, read_task, without_fold
-from ptcli.finetuning.fit_best import fit_best
+from ptcli.finetuning.fit_best import Judged, fit_best
 from ptcli.finetuning.joint_model import learned_of
 from ptcli.finetuning.judge import FEWER_RESAMPLES, Judge
 from ptcli.finetuning.mistakes import figures_of, told_scores, write_errors, write_page
 from ptcli.finetuning.model import INITIALISING, Base, keep_settled, save_fine_tuned, task_step
-from ptcli.logger.console import Console
-from ptcli.logger.jsonl import Jsonl
-from ptcli.logger.logger import Logger
 from ptcli.optimizer.groups import describe_groups
-from ptcli.run.begin import begin, left_unless_begun
-from ptcli.run.folder import RunFolder
+from ptcli.run.job import Job, Result, do_job, silent_job
 from ptcli.task.initialise import check_length, initialise
 from ptcli.task.metrics.score import LOWER_IS_BETTER
 from ptcli.task.split import folds
-from ptcli.trainer.budget import Budget
-from ptcli.trainer.loop import Trainer
 from ptcli.trainer.seeds import seed_everything
-from ptcli.trainer.signals import Interrupted
 from ptcli.trainer.weights import load_weights
 
 
-def fine_tune(
+def fine_tune_one(
     config: DictConfig,
     context: Context,
     path: Path,
     task: Any,
     read: Callable[[], Any],
     *,
-    fit: Callable[..., float | None] | None = None,
-) -> float | int | None:
-    """One model in the run folder `path`, on the rows that `read` gives; what `run` returns.
+    fit: Callable[[Job, Any, Any], float | None] | None = None,
+) -> Result:
+    """One model in the run folder `path`, on the rows that `read` gives; as ptcli.finetuning.finetuning.fine_tune.
 
     `fit`: trains it, called as `fit_task` is; None: `fit_task`.
     """
-    fit = fit or fit_task
-    trainer: Trainer = part(config, "trainer")
-    budget = Budget(**OmegaConf.to_container(config.budget))  # type: ignore[arg-type]
-    sinks = [Console(), Jsonl(), *(part(config, f"logger.{name}") for name in config.logger or {})]
-    with RunFolder(path) as folder:
-        if finished := begin(folder, config, context, budget):
-            return (finished.get("best") or {}).get("value")
-        with left_unless_begun(folder), Logger(sinks) as logger:
-            logger.start(folder=folder.path, name=path.name, group=context.sweep, config=resolve(config))
-            try:
-                return fit(config, context, folder, logger, trainer, budget, task, read())
-            except Interrupted as stopped:
-                logger.say(str(stopped))
-                logger.finish("interrupted")
-                return stopped.exit_code
+    train = fit or fit_task
+    return do_job(config, context, path, lambda job: train(job, task, read()), finished=best_value)
+
+
+def best_value(summary: dict[str, Any]) -> float | None:
+    """The best value of what a finished run is judged by."""
+    return (summary.get("best") or {}).get("value")
 
 
 def follow(config: DictConfig, context: Context, *, path: Path, fold: int | None) -> None:
-    """Train with rank 0, which has begun with `run`: as it does, but without a word and without writing anything.
+    """Train with rank 0, which has begun: as it does, but without a word and without writing anything.
 
     `path`: of the run folder, of which rank 0 holds the lock. `fold`: the part of the rows that is left out.
     """
     task = part(config, "task")
-    trainer: Trainer = part(config, "trainer")
-    budget = Budget(**OmegaConf.to_container(config.budget))  # type: ignore[arg-type]
     if fold is None:
         data = read_task(task, seed=config.seed)
     else:
         whole = read_task(task, seed=config.seed, hold_out=False)
         data = without_fold(whole, folds(task, whole.training, number=config.folds, seed=config.seed), fold)
-    start = _start(config, task, data)
-    _train(config, context, RunFolder(path), Logger([]), trainer, budget, task, data, start)
+    _train(silent_job(config, context, path), task, data, _start(config, task, data))
 
 
-def fit_task(
-    config: DictConfig,
-    context: Context,
-    folder: RunFolder,
-    logger: Logger,
-    trainer: Trainer,
-    budget: Budget,
-    task: Any,
-    data: TaskData,
-    *,
-    member: str | None = None,
-) -> float | None:
+def fit_task(job: Job, task: Any, data: TaskData, *, member: str | None = None) -> float | None:
     """Train on the rows of a task; the best value of its metric.
 
     `member`: the name that the task has in the checkpoint, which was trained on several: its head goes on, too.
     """
-    start = _start(config, task, data, member=member)
-    job = {"config": resolve(config), "context": asdict(context), "path": str(folder.path), "fold": data.fold}
-    with trainer.ranks.together(job):  # the others read the rows as rank 0 has
-        judge = _train(config, context, folder, logger, trainer, budget, task, data, start)
-    load_weights(start.step, folder.model)
-    trainer.place(start.step)
+    start = _start(job.config, task, data, member=member)
+    told = {"config": resolve(job.config), "context": asdict(job.context)}
+    with job.trainer.ranks.together({**told, "path": str(job.folder.path), "fold": data.fold}):
+        judge = _train(job, task, data, start)  # the others read the rows as rank 0 has
+    load_weights(start.step, job.folder.model)
+    job.trainer.place(start.step)
     for line in judge.settle(start.step):
-        logger.say(line)
-    keep_settled(folder.model, task)
-    return _tell(folder, logger, judge, start.step, task)
+        job.logger.say(line)
+    keep_settled(job.folder.model, task)
+    return _tell(job, judge, start.step, task)
 
 
 @dataclass(frozen=True)
@@ -138,19 +109,9 @@ def _start(config: DictConfig, task: Any, data: TaskData, *, member: str | None 
     return _Start(base, tokens, step, lines)
 
 
-def _train(
-    config: DictConfig,
-    context: Context,
-    folder: RunFolder,
-    logger: Logger,
-    trainer: Trainer,
-    budget: Budget,
-    task: Any,
-    data: TaskData,
-    start: _Start,
-) -> Judge:
+def _train(job: Job, task: Any, data: TaskData, start: _Start) -> Judge:
     """Train with the other ranks; what judges the step. The best weights are in the folder."""
-    base, tokens, step = start.base, start.tokens, start.step
+    config, trainer, base, tokens, step = job.config, job.trainer, start.base, start.tokens, start.step
     trainer.place(step)
     strategy = trainer.distribute(step, layers=step.model.layers())
     optimizer = part(config, "optimizer", module=strategy.trained)
@@ -161,7 +122,7 @@ def _train(
         vocabulary=base.tokenizer.vocabulary,
         max_length=config.max_length,
         batch_size=config.batch.size,
-        micro_size=trainer.micro_size(config.batch.size, config.batch.micro_size),
+        micro_size=job.micro_size,
         seed=config.seed,
         group_by_length=config.batch.group_by_length,
         group_size=trainer.group_size(config.batch.size, config.batch.micro_size),
@@ -178,7 +139,7 @@ def _train(
         max_length=config.max_length,
         batch_size=config.eval.batch_size,
         trainer=trainer,
-        say=logger.say,
+        say=job.logger.say,
     )
     parameters = sum(parameter.numel() for parameter in step.parameters())
     for line in (
@@ -189,36 +150,27 @@ def _train(
         *tokens.lines,
         *(f"optimizer: {line}" for line in describe_groups(optimizer.param_groups)),
     ):
-        logger.say(line)
+        job.logger.say(line)
 
     def save(metrics: dict[str, float]) -> None:
-        save_fine_tuned(folder.model, step, config=config, base=base, task=task, labels=data.labels, best=metrics)
+        save_fine_tuned(job.folder.model, step, config=config, base=base, task=task, labels=data.labels, best=metrics)
 
-    fit_best(
-        config,
-        context,
-        folder,
-        logger,
-        trainer,
-        budget,
-        step=step,
-        optimizer=optimizer,
-        strategy=strategy,
-        loader=loader,
-        measure=lambda: judge(step),
-        save=save,
-        best_metric=f"eval/{task.best_metric}",
+    judged = Judged(
+        lambda: judge(step),
+        save,
+        metric=f"eval/{task.best_metric}",
         told=task.best_metric,
         lower=task.best_metric in LOWER_IS_BETTER,
-        identity={"rows": tokens.hash},
     )
+    fit_best(job, loader, judged, strategy=strategy, optimizer=optimizer, identity={"rows": tokens.hash})
     return judge
 
 
-def _tell(folder: RunFolder, logger: Logger, judge: Judge, step: Any, task: Any) -> float | None:
-    found = measure_best(folder.path, judge, step, task, say=logger.say)
+def _tell(job: Job, judge: Judge, step: Any, task: Any) -> float | None:
+    folder = job.folder
+    found = measure_best(folder.path, judge, step, task, say=job.logger.say)
     folder.write_summary(scores=found)
-    logger.say(
+    job.logger.say(
         f"the model is in {folder.model}; what it gets wrong in {folder.path / 'errors.tsv'}; "
         f"let it answer: ptcli predict checkpoint={folder.path} input=FILE output=FILE"
     )

@@ -12,6 +12,7 @@ from ptcli.config.fit import check
 from ptcli.config.identity import run_name
 from ptcli.config.scale import apply_scale
 from ptcli.config.targets import check_plugins
+from ptcli.launch.environment import is_one_of_several
 
 Result = int | float | None
 
@@ -24,7 +25,15 @@ def run_job(config: DictConfig, context: Context) -> Result:
     check(config, context.choices, command=context.command, plugins=plugins)
     if OmegaConf.select(config, "run.name") is None and {"model", "task"} & context.choices.keys():
         config.run.name = run_name(config, context.choices)
-    return code_of(context.command).run(config, context)
+    code = code_of(context.command)
+    if code.COMMAND.trains and is_one_of_several():
+        from ptcli.trainer.ranks import current
+
+        if current().size == 1:  # started by a launcher of Hydra's, which calls this on each rank
+            from ptcli.launch.group import lead_or_follow
+
+            return lead_or_follow(lambda: code.run(config, context))
+    return code.run(config, context)
 
 
 def speak() -> None:

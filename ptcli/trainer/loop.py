@@ -1,274 +1,93 @@
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+"""The loop: one optimiser step after the other, with what is due after each."""
 
-import torch
-from torch import nn
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from ptcli.errors import CheckpointError, ConfigError
-from ptcli.files import is_disk_full
-from ptcli.logger.logger import Logger
-from ptcli.run.folder import RunFolder
-from ptcli.trainer.budget import Budget, check_every
-from ptcli.trainer.checkpoint import Checkpoints
-from ptcli.trainer.device import choose_device, count_devices
-from ptcli.trainer.feed import Loader, Phase
-from ptcli.trainer.fit import Fit, Schedule
-from ptcli.trainer.norms import Norms
-from ptcli.trainer.parallel import Replicated, Sharded, Single, choose_strategy, recompute_activations
-from ptcli.trainer.precision import LossScale, choose_precision
-from ptcli.trainer.ranks import Ranks, current
-from ptcli.trainer.seeds import make_deterministic
-from ptcli.trainer.signals import Interrupted, StopSignals
-from ptcli.trainer.state import TrainingState
-from ptcli.trainer.usage import matmul_ceiling
+from ptcli.objective.loss import Loss
+from ptcli.trainer.budget import is_due
+from ptcli.trainer.signals import StopSignals
+
+if TYPE_CHECKING:
+    from ptcli.trainer.fit import Fit
 
 
-class Trainer:
-    """Trains on one device or several: accumulates, clips, steps, logs, evaluates, saves; goes on where it stopped.
+def train(fit: "Fit", stop: StopSignals, *, leave_after: int | None = None) -> None:
+    """Train until the budget is spent. Each turn is one optimiser step; a signal ends it after the turn, with a
+    checkpoint.
 
-    Args:
-        device: auto, cpu or cuda.
-        devices: how many train together, or auto: all GPUs of this host. A number that torchrun or srun started holds.
-        strategy: auto, single, ddp or fsdp: how training is spread over devices.
-        activation_checkpointing: whether layers are computed again in the backward pass, to keep less in memory.
-        precision: auto, fp32, tf32 (NVIDIA GPUs), bf16 and fp16 (autocast; weights stay float32), or bf16_pure.
-        clip: longest 2-norm of the gradient; None or 0: never scaled down.
-        accumulate: micro-batches an optimiser step on each device; None: what the micro-batch's size makes.
-        compile: whether to use torch.compile.
-        threads: of the CPU; None: torch decides.
-        deterministic: whether operations are refused whose result depends on timing.
-        on_nonfinite: what follows when a gradient is not finite: stop, or skip the step.
-        patience: evaluations without a better one, after which the run ends; None: the budget alone ends it.
-        average: decay of a moving average of the weights, in (0, 1), that is evaluated and exported; None: no average.
-        profile: whether torch's profiler records a few steps.
+    `leave_after`: a step after which it is left, as if the process were killed.
     """
-
-    def __init__(
-        self,
-        *,
-        device: str = "auto",
-        devices: int | str = 1,
-        strategy: str = "auto",
-        activation_checkpointing: bool = False,
-        precision: str = "auto",
-        clip: float | None = 1.0,
-        accumulate: int | None = None,
-        compile: bool = False,
-        threads: int | None = None,
-        deterministic: bool = False,
-        on_nonfinite: str = "stop",
-        patience: int | None = None,
-        average: float | None = None,
-        profile: bool = False,
-    ):
-        if clip is not None and not 0 <= clip < float("inf"):
-            raise ConfigError(f"trainer.clip={clip}: a length above 0, or null for none.")
-        if accumulate is not None and accumulate < 1:
-            raise ConfigError(f"trainer.accumulate={accumulate}: 1 micro-batch or more.")
-        if threads is not None and threads < 1:
-            raise ConfigError(f"trainer.threads={threads}: 1 or more, or null.")
-        if on_nonfinite not in ("stop", "skip"):
-            raise ConfigError(f"trainer.on_nonfinite={on_nonfinite}: choose stop or skip.")
-        if patience is not None and patience < 1:
-            raise ConfigError(f"trainer.patience={patience}: 1 evaluation or more, or null.")
-        if average is not None and not 0 < average < 1:
-            raise ConfigError(f"trainer.average={average}: a decay above 0 and below 1, such as 0.999, or null.")
-        self.device, self.ranks = choose_device(device), current()
-        self.devices = count_devices(devices, self.device, started=self.ranks.size)
-        self.strategy = choose_strategy(strategy, devices=self.devices)
-        self.activation_checkpointing = activation_checkpointing
-        self.precision = choose_precision(precision, self.device)
-        self.precision.begin()
-        self.on_nonfinite, self.patience, self.average, self.profile = on_nonfinite, patience, average, profile
-        self.clip, self.accumulate, self.compile = clip or None, accumulate, compile
-        if threads is not None:
-            torch.set_num_threads(threads)
-        if deterministic:
-            make_deterministic()
-
-    def describe(self) -> str:
-        """One line: the device, the threads, the precision and why."""
-        where = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "CPU"
-        where = where if self.devices == 1 else f"{self.devices} x {where} ({self.strategy})"
-        return f"{where}, {torch.get_num_threads()} threads, {self.precision.text}"
-
-    def autocast(self) -> AbstractContextManager:
-        """The context that forward passes run in, in training and in evaluation."""
-        return self.precision.autocast()
-
-    def place(self, module: nn.Module) -> None:
-        """Move a module to the device, its weights in the precision's format."""
-        module.to(self.device, self.precision.weights_type)
-
-    def distribute(self, step: nn.Module, *, layers: Sequence[nn.Module]) -> Single:
-        """Spread a step over the ranks, before its optimizer is made: for the parameters of what is then `trained`.
-
-        `layers`: of its model, in the order in which they run. Every rank must call it.
-        """
-        assert self.ranks.size == self.devices, "the ranks are started before"
-        if self.activation_checkpointing:
-            recompute_activations(layers)
-        if self.strategy == "fsdp":
-            compute_type = None if self.precision.is_scaled else self.precision.autocast_type
-            return Sharded(step, ranks=self.ranks, layers=layers, compute_type=compute_type)
-        return (Replicated if self.strategy == "ddp" else Single)(step, ranks=self.ranks)
-
-    def micro_size(self, batch_size: int, micro_size: int | None) -> int:
-        """Rows that go through the model of each device at once. Raise ConfigError where the settings disagree."""
-        if batch_size % self.devices:
-            raise ConfigError(
-                f"batch.size={batch_size} rows cannot be divided among {self.devices} devices. "
-                f"Use batch.size={max(batch_size // self.devices, 1) * self.devices}, or another trainer.devices."
-            )
-        return self.group_size(batch_size // self.devices, micro_size)
-
-    def group_size(self, batch_size: int, micro_size: int | None) -> int:
-        """Rows of a micro-batch on one device, from batch.micro_size or trainer.accumulate.
-
-        Where rows are grouped by length, it is the size of groups on any number of devices.
-        """
-        if batch_size < 1 or (micro_size is not None and micro_size < 1):
-            raise ConfigError(f"batch.size={batch_size}, batch.micro_size={micro_size}: 1 row or more.")
-        if self.accumulate is None:
-            return min(micro_size or batch_size, batch_size)
-        if self.accumulate > batch_size:
-            raise ConfigError(f"trainer.accumulate={self.accumulate} is more than batch.size={batch_size} rows.")
-        rows = -(-batch_size // self.accumulate)
-        if -(-batch_size // rows) != self.accumulate:
-            raise ConfigError(
-                f"trainer.accumulate={self.accumulate}: batch.size={batch_size} cannot be cut into that many equal "
-                f"micro-batches; {rows} rows each make {-(-batch_size // rows)}. Choose one that divides batch.size."
-            )
-        if micro_size is not None and micro_size != rows:
-            raise ConfigError(
-                f"batch.micro_size={micro_size} and trainer.accumulate={self.accumulate} disagree: batch.size="
-                f"{batch_size} in {self.accumulate} micro-batches makes {rows} rows each. Give one of the two."
-            )
-        return rows
-
-    def fit(
-        self,
-        *,
-        step: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        schedule: Schedule,
-        loader: Loader | Sequence[Phase],
-        budget: Budget,
-        run: RunFolder,
-        logger: Logger,
-        seed: int,
-        evaluate: Callable[[], dict[str, float]] | None = None,
-        left_plateau: Callable[[dict[str, float]], bool | None] | None = None,
-        export: Callable[[], None] | None = None,
-        best_metric: str = "eval/masked_lm_loss",
-        higher_is_better: bool = False,
-        log_every: float = 10,
-        log_norms: bool = False,
-        eval_every: float = 0.1,
-        save_every: float = 0.1,
-        keep: int = 2,
-        identity: dict[str, str] | None = None,
-        resume_command: str = "the same command",
-        leave_after: int | None = None,
-        strategy: Single | None = None,
-    ) -> TrainingState:
-        """Train `step` (a TrainingStep on this trainer's device) until the budget is spent; go on from a checkpoint.
-
-        `run` is locked and begun, `logger` started. `evaluate` gives metrics and changes nothing; `left_plateau` judges
-        them; `best_metric` is lowest at its best, or highest where `higher_is_better`; `export` writes the model, at
-        the end and when interrupted.
-        `identity` are hashes by name of what must be the same at a resume ("data", "config"). `*_every`: steps, or
-        below 1 a share of the budget, or 0 for the end only. `loader` gives the steps; several take turns in phases.
-        `log_norms`: whether log lines hold norms of gradients and updates by the optimizer's groups.
-        `leave_after`: a step after which to return, with nothing saved or exported. `strategy`: what `distribute` gave
-        for `step`; None: it is trained by this process alone. Of several ranks only rank 0 writes, evaluates, exports.
-
-        Raise Interrupted after Ctrl-C or SIGTERM, with a checkpoint made; NotFiniteError; CheckpointError where
-        checkpoints cannot be read, do not fit, or the disk is full.
-        """
-        for name, every in (("log.every", log_every), ("eval.every", eval_every), ("save.every", save_every)):
-            check_every(name, every)
-        if self.patience is not None and (evaluate is None or eval_every <= 0):
-            raise ConfigError(
-                f"trainer.patience={self.patience} counts evaluations, but there are none on the way. "
-                "Use eval.every above 0 and eval.fraction above 0, or trainer.patience=null."
-            )
-        schedule.check(total_steps=budget.total_steps)
-        phases = [Phase(lambda: loader)] if not isinstance(loader, Sequence) else loader
-        ceiling = matmul_ceiling(
-            self.device,
-            self.precision.compute_type,
-            torch.get_num_threads(),
-            is_tf32=self.precision.is_tf32,
-        )
-        checkpoints = Checkpoints(run.checkpoints, keep=keep)
-        strategy = strategy or Single(step, ranks=Ranks())
-        fit = Fit(
-            strategy=strategy,
-            optimizer=optimizer,
-            schedule=schedule,
-            budget=budget,
-            run=run,
-            logger=logger,
-            seed=seed,
-            checkpoints=checkpoints,
-            device=self.device,
-            autocast=self.autocast,
-            clip=self.clip,
-            compile=self.compile,
-            norms=Norms(optimizer, every=log_every if log_norms else None),
-            phases=phases,
-            scale=LossScale() if self.precision.is_scaled else None,
-            on_nonfinite=self.on_nonfinite,
-            patience=self.patience,
-            average=self.average,
-            profile=self.profile,
-            ceiling=ceiling,
-            evaluate=evaluate,
-            left_plateau=left_plateau,
-            best_metric=best_metric,
-            higher_is_better=higher_is_better,
-            about={"device": self.describe(), "matmul_teraflops": round(ceiling / 1e12, 3)},
-        )
-        with StopSignals() as stop:
-            fit.begin(identity or {})
-            try:
-                fit.train(
-                    stop,
-                    log_every=log_every,
-                    eval_every=eval_every,
-                    save_every=save_every,
-                    leave_after=leave_after,
-                )
-                if fit.state.step == leave_after:
-                    return fit.state
-                is_finished = fit.is_done() and not fit.state.evaluation_pending
-                if export is not None:
-                    with fit.judged():
-                        if strategy.ranks.is_first:
-                            export()
-                fit.summarise("finished" if is_finished else "interrupted")
-            except BaseException as error:
-                if strategy.ranks.is_first:
-                    _note_failure(run, error, step=fit.state.step)
-                if isinstance(error, OSError) and is_disk_full(error):
-                    raise CheckpointError(
-                        f"The disk is full ({error}). Checkpoints in {run.checkpoints} are whole. "
-                        f"Make room and go on with: {resume_command}"
-                    ) from error
-                raise
-        if (number := fit.stopped(stop)) is not None:
-            text = "Finished" if is_finished else "Stopped"
-            raise Interrupted(
-                f"{text} at step {fit.state.step}, which is saved in {run.path}."
-                + ("" if is_finished else f" Go on with: {resume_command}"),
-                exit_code=128 + number,
-            )
-        return fit.state
+    state, budget, every = fit.state, fit.training.budget, fit.every
+    try:
+        if state.evaluation_pending and fit.evaluates:
+            fit.evaluate(stop)
+        is_done = fit.is_done()
+        while not is_done and fit.stopped(stop) is None and state.step != leave_after:
+            fit.checkpoints.raise_failed()
+            before = budget.share(state)
+            take_step(fit, before, stop)
+            after = budget.share(state)
+            is_done = budget.done(state)
+            fit.logger.progress(step=state.step, share=after, seconds=state.seconds)
+            if is_done or is_due(every.log, step=state.step, before=before, after=after):
+                fit.log()
+            if fit.evaluates and (is_done or is_due(every.evaluate, step=state.step, before=before, after=after)):
+                state.evaluation_pending = True
+                fit.evaluate(stop)
+                is_done = fit.is_done()
+            is_ending = is_done or fit.stopped(stop) is not None
+            if is_ending or is_due(every.save, step=state.step, before=before, after=after):
+                fit.save()
+        fit.checkpoints.finish()
+    finally:
+        fit.feed.close()
+        if fit.profile is not None:
+            fit.profile.stop()
+        with suppress(Exception):  # the first error is the one to be told
+            fit.checkpoints.finish()
 
 
-def _note_failure(run: RunFolder, error: BaseException, *, step: int) -> None:
-    is_interrupt = isinstance(error, KeyboardInterrupt)
-    reason = None if is_interrupt else f"{type(error).__name__}: {error}"
-    with suppress(OSError):  # the first error is the one to be told
-        run.write_summary(status="interrupted" if is_interrupt else "failed", step=step, error=reason)
+def take_step(fit: "Fit", before: float, stop: StopSignals) -> None:
+    """One optimiser step, from its data to the new weights. `before`: share of the budget that is behind."""
+    state, meter, begun = fit.state, fit.meter, time.perf_counter()
+    data = fit.feed.next(state, before)
+    waited, phase = time.perf_counter() - begun, fit.feed.phase(state)
+    data = fit.agreement.on(data, seconds=fit.clock(), stop=stop.requested)
+    meter.add_work(tokens=data.counts["tokens"], operations=phase.operations, waited=waited)
+    losses: list[Loss] = []
+    norm, total = fit.gradient(data, number=state.step, add_loss=losses.append, most=fit.agreement.most)
+    state.step += 1
+    fit.nonfinite.begin(state)
+    is_skipped = fit.nonfinite.skips(norm, state)
+    state.tokens += data.counts["tokens"]
+    state.epoch = state.passes_before + data.measured.get("epoch", state.epoch - state.passes_before)
+    state.position = data.position
+    state.seconds = fit.seconds()
+    if is_skipped:
+        return
+    for loss in losses:
+        meter.add_loss(loss)
+    measured = {name: value for name, value in data.measured.items() if name != "epoch"}
+    meter.add_step(step=state.step, total=total, norm=norm, counts=data.counts, measured=measured)
+    if fit.device.type == "cpu":
+        fit.nonfinite.refuse(meter, state)
+    update(fit, before, rate=phase.rate)
+
+
+def update(fit: "Fit", before: float, *, rate: float) -> None:
+    """Set the learning rate and take the optimiser's step. The state already counts it."""
+    budget, step = fit.training.budget, fit.state.step - 1
+    after = budget.share(fit.state)
+    factor = fit.training.schedule(step=step, total_steps=budget.total_steps, before=before, after=after)
+    for group in fit.training.optimizer.param_groups:
+        group["lr"] = group["initial_lr"] * factor * rate
+    fit.norms.step(number=step + 1, before=before, after=after)
+    if fit.average is not None:
+        fit.average.update(step)
+    if fit.profile is not None:
+        fit.profile.step()
+    if fit.first_steps is not None:
+        begun = time.perf_counter()
+        fit.first_steps.after(step + 1)
+        fit.meter.pause(time.perf_counter() - begun)

@@ -10,7 +10,7 @@ from ptcli.batch.task_loader import TaskLoader
 from ptcli.finetuning.judge import ask
 from ptcli.task.classification import Classification
 from ptcli.task.rows import Row
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.trainer import Trainer
 from tests.model.build import encoder
 from tests.model.mixing import mixing_encoder
 from tests.task.batches import step_of

@@ -26,14 +26,16 @@ from ptcli.run.folder import RunFolder
 from ptcli.schedule.linear import Linear
 from ptcli.trainer.agreement import Agreement
 from ptcli.trainer.budget import Budget
+from ptcli.trainer.feed import Phase
 from ptcli.trainer.gradient import Gradient
-from ptcli.trainer.loop import Trainer
 from ptcli.trainer.parallel import Replicated, Sharded, Single, recompute_activations
 from ptcli.trainer.ranks import Ranks, current, join, leave
 from ptcli.trainer.seeds import seed_everything, seed_micro_batch
 from ptcli.trainer.sharded import whole
 from ptcli.trainer.signals import Interrupted
 from ptcli.trainer.step import TrainingStep
+from ptcli.trainer.trainer import Trainer
+from ptcli.trainer.training import Every, Training
 from ptcli.trainer.weights import named_tensors, save_model
 from tests.model.build import CONF, NO_PAIR, PAIR, compose_model, encoder, random_rows, scored
 from tests.trainer.toy import Step, ToyModel, ToyObjective, counts_of, cut, rows
@@ -302,23 +304,21 @@ def fit(
     try:
         with Logger([Jsonl(), Tell()] if is_first else []) as logger:
             logger.start(folder=run.path, name="toy")
-            state = trainer.fit(
+            fed = loader or SharedLoader(trainer.ranks)
+            training = Training(
                 step=step,
                 optimizer=AdamW(spread.trained, learning_rate=3e-2),
                 schedule=Linear(warmup=0.1),
-                loader=loader or SharedLoader(trainer.ranks),
+                phases=[Phase(lambda: fed)],
                 budget=Budget(steps=steps),
-                run=run,
-                logger=logger,
                 seed=1,
-                evaluate=evaluate or measure,
-                export=lambda: save_model(run.model, step, config={}, tokenizer_folder=tokenizer),
-                log_every=3,
-                eval_every=5,
-                save_every=4,
                 strategy=spread,
-                leave_after=leave_after,
+                evaluate=evaluate or measure,
+                best_metric="eval/masked_lm_loss",
+                export=lambda: save_model(run.model, step, config={}, tokenizer_folder=tokenizer),
             )
+            every = Every(log=3, evaluate=5, save=4)
+            state = trainer.fit(training, run, logger, every=every, leave_after=leave_after)
     finally:
         if is_first:
             run.__exit__()

@@ -6,7 +6,7 @@ from safetensors.torch import load_file
 
 from ptcli.errors import CheckpointError, ConfigError
 from ptcli.trainer.average import Average
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.trainer import Trainer
 from tests.trainer.test_loop import StopAt, StopError, metrics, weights
 from tests.trainer.toy import Recorder, train
 

@@ -4,7 +4,7 @@ import pytest
 
 from ptcli.errors import ConfigError
 from ptcli.trainer.checkpoint import Checkpoints
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.trainer import Trainer
 from tests.trainer.test_loop import StopAt, StopError
 from tests.trainer.toy import Recorder, train
 

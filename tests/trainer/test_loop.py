@@ -14,8 +14,8 @@ from ptcli.logger.logger import TIMING_FIELDS, Sink
 from ptcli.run.folder import RunFolder
 from ptcli.trainer.budget import Budget
 from ptcli.trainer.checkpoint import Checkpoints
-from ptcli.trainer.fit import NotFiniteError
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.nonfinite import NotFiniteError
+from ptcli.trainer.trainer import Trainer
 from ptcli.trainer.weights import load_weights
 from tests.trainer.toy import Recorder, ToyLoader, ToyModel, ToyObjective, TrainingStep, train
 

@@ -5,8 +5,8 @@ import torch
 
 from ptcli.errors import ConfigError
 from ptcli.trainer.checkpoint import Checkpoints
-from ptcli.trainer.fit import MOST_SKIPPED, NotFiniteError
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.nonfinite import MOST_SKIPPED, NotFiniteError
+from ptcli.trainer.trainer import Trainer
 from tests.trainer.test_loop import StopAt, StopError, metrics, weights
 from tests.trainer.toy import Recorder, ToyLoader, train
 

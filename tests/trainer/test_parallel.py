@@ -10,9 +10,9 @@ from safetensors.torch import load_file
 from torch import nn
 
 from ptcli.errors import ConfigError
-from ptcli.trainer.loop import Trainer
 from ptcli.trainer.parallel import Single, choose_strategy, lone_layers, recompute_activations
 from ptcli.trainer.ranks import Ranks
+from ptcli.trainer.trainer import Trainer
 from tests.model.build import encoder
 from tests.trainer import rank_work
 from tests.trainer.rank_work import SHARINGS, finish, real_step, result, start, three_steps

@@ -5,8 +5,8 @@ import torch
 from safetensors.torch import load_file
 
 from ptcli.errors import ConfigError
-from ptcli.trainer.loop import Trainer
 from ptcli.trainer.precision import PRECISIONS, LossScale, Precision, choose_precision
+from ptcli.trainer.trainer import Trainer
 from tests.trainer.test_loop import StopAt, StopError, metrics, weights
 from tests.trainer.toy import train
 

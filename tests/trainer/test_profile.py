@@ -1,7 +1,7 @@
 import gzip
 import json
 
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.trainer import Trainer
 from tests.trainer.test_loop import assert_equal, undisturbed  # noqa: F401 (a fixture)
 from tests.trainer.toy import Recorder, train
 

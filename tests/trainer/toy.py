@@ -15,9 +15,11 @@ from ptcli.optimizer.adamw import AdamW
 from ptcli.run.folder import RunFolder
 from ptcli.schedule.linear import Linear
 from ptcli.trainer.budget import Budget
-from ptcli.trainer.loop import Trainer
+from ptcli.trainer.feed import Phase
 from ptcli.trainer.seeds import seed_everything
 from ptcli.trainer.step import TrainingStep
+from ptcli.trainer.trainer import Trainer
+from ptcli.trainer.training import Every, Training
 from ptcli.trainer.weights import save_model
 
 VOCABULARY, HIDDEN, LENGTH = 17, 8, 6
@@ -179,19 +181,28 @@ def train(
     (tokenizer / "tokenizer.json").write_text("{}")
     with RunFolder(folder) as run, Logger([Jsonl(), *sinks]) as logger:
         logger.start(folder=folder, name="toy")
-        defaults = {"log_every": 3, "eval_every": 5, "save_every": 4, "keep": 2, "seed": 1}
-        state = trainer.fit(
+        own = loader or ToyLoader()
+        often = {"log_every": 3, "eval_every": 5, "save_every": 4, "keep": 2, "log_norms": False}
+        often |= {name: options.pop(name) for name in list(options) if name in often}
+        leave_after = options.pop("leave_after", None)
+        training = Training(
             step=step,
             optimizer=optimizer,
             schedule=Linear(warmup=0.1),
-            loader=loader or ToyLoader(),
+            phases=own if isinstance(own, list) else [Phase(lambda: own)],
             budget=budget or Budget(steps=steps),
-            run=run,
-            logger=logger,
             evaluate=measure if evaluate == "default" else evaluate,
             export=(lambda: save_model(run.model, step, config={"run": {"name": "红楼梦"}}, tokenizer_folder=tokenizer))
             if export
             else None,
-            **(defaults | options),
+            **({"seed": 1, "best_metric": "eval/masked_lm_loss"} | options),
         )
+        every = Every(
+            log=often["log_every"],
+            evaluate=often["eval_every"],
+            save=often["save_every"],
+            keep=often["keep"],
+            norms=often["log_norms"],
+        )
+        state = trainer.fit(training, run, logger, every=every, leave_after=leave_after)
     return SimpleNamespace(step=step, state=state, optimizer=optimizer)
