@@ -93,7 +93,7 @@ def test_another_configuration_in_the_same_folder_is_refused(tmp_path, monkeypat
 
 def test_no_room_is_told(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(check.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000})())
-    monkeypatch.setattr(check, "memory_of", lambda device: (10, 20))
+    monkeypatch.setattr("ptcli.trainer.estimate.memory_of", lambda device: (10, 20))
     assert main(["check", *settings(tmp_path)]) == 2
     told = capsys.readouterr()
     assert "do not fit into the memory" in told.out.replace("\n", " ").replace("  ", " ") or "not measured" in told.out

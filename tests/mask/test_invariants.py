@@ -156,8 +156,8 @@ def test_rows_packed_or_padded_hold_the_same_and_no_special_is_scored(kind):
     number = len(batch.keys)
     laid_out = []
     for rows in (np.arange(number), np.arange(number) // 4):
-        segments, pairs = np.zeros(len(batch.tokens), np.uint8), np.full(number, IGNORE)
-        gathered = Gathered(batch, segments, pairs, rows, int(rows[-1]) + 1)
+        whole = batch.with_columns(segments=np.zeros(len(batch.tokens), np.uint8))
+        gathered = Gathered(whole, rows, int(rows[-1]) + 1, {"pair_labels": np.full(number, IGNORE)})
         laid_out.append(lay_out(gathered, masked, pad_token_id=PAD, length=200))
     special = vocabulary().special
     for arrays in laid_out:

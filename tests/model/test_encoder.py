@@ -322,10 +322,10 @@ def test_no_dropout_no_module():
     assert not any(isinstance(part, nn.Dropout) for part in encoder().modules())
 
 
-def test_max_length_is_the_positions_own():
-    assert encoder().max_length == 40
-    assert encoder(position=POSITIONS["learned-rotary"]).max_length == 40
-    assert encoder(position=POSITIONS["rotary"]).max_length is None
+def test_the_longest_row_is_the_positions_own():
+    assert encoder().longest_row == 40
+    assert encoder(position=POSITIONS["learned-rotary"]).longest_row == 40
+    assert encoder(position=POSITIONS["rotary"]).longest_row is None
 
 
 def test_task_types_add_the_row_of_this_training():
