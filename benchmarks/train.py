@@ -276,8 +276,8 @@ def run_own(asked):
     import torch
 
     from ptcli.cli import main as ptcli
-    from ptcli.command import pretrain
     from ptcli.logger.logger import Sink
+    from ptcli.run import job
 
     words = words_of(asked)
     worst = packed_is_padded(words) if asked["checks"] else None
@@ -292,7 +292,7 @@ def run_own(asked):
         def say(self, text):
             print(text, file=sys.stderr)
 
-    pretrain.Console = Clock
+    job.Console = Clock
     kinds = [torch.profiler.ProfilerActivity.CPU]
     kinds += [torch.profiler.ProfilerActivity.CUDA] if asked["device"] == "cuda" else []
     profiler = torch.profiler.profile(activities=kinds) if asked["profile"] else contextlib.nullcontext()
