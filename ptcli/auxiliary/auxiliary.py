@@ -15,11 +15,11 @@ class Auxiliary(nn.Module, ABC):
 
     What it asks about is made on the words side, by the `noise` of its own YAML, which adds columns to the batch.
 
-    `column`: the added column by whose count the loss is divided; `told`: what is predicted, in a few words.
+    `column`: the added column by whose count the loss is divided; `predicts`: what, in a few words.
     """
 
     column: str
-    told: str
+    predicts: str
 
     def __init__(self, *, weight: float = 1.0):
         super().__init__()

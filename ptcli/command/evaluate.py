@@ -115,7 +115,7 @@ def run(config: DictConfig, context: Context) -> float | None:
     console = Console(highlight=False)
     metrics = metrics_of(fixed, own)
     objective = saved.step.objective
-    console.print(_whole(metrics, fixed, own, meanings=meanings(objective.told, main=objective.main)))
+    console.print(_whole(metrics, fixed, own, meanings=meanings(objective.predicts, main=objective.main)))
     if own.losses.size:
         console.print("\nUnder the training's own mask, by kind of scored position:")
         console.print(_by_kind(own))

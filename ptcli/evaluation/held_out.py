@@ -27,7 +27,7 @@ PLATEAU_MARGIN = 0.1
 
 @dataclass(frozen=True)
 class Measured:
-    """One pass over held-out rows. Arrays are over the scored positions of the objective's main part, N of them."""
+    """One pass over held-out rows. Arrays are over the scored positions of the objective's main term, N of them."""
 
     losses: np.ndarray  # float64 (N,): nats
     hits: np.ndarray  # bool (N,): predicted right
@@ -35,9 +35,9 @@ class Measured:
     no_context: np.ndarray  # float64 (N,): the loss of the best guess from the shown token alone
     characters: np.ndarray  # int64 (N,): of the token that is to be predicted
     scored: Scored
-    parts: dict[str, tuple[float, int, int | None]]  # sum of losses, count and hits (None: no such thing) by part
+    terms: dict[str, tuple[float, int, int | None]]  # sum of losses, count and hits (None: no such thing) by term
     tokens: int  # real tokens read
-    main: str  # the part that the arrays are about
+    main: str  # the term that the arrays are about
 
 
 class Evaluation:
@@ -70,7 +70,7 @@ class Evaluation:
     def __call__(
         self, model: nn.Module, objective: Any, *, device: torch.device, autocast: Callable[[], AbstractContextManager]
     ) -> dict[str, float]:
-        """Metrics by name (`eval/masked_lm_loss`, ...), in nats and shares; a part with no position has no metric."""
+        """Metrics by name (`eval/masked_lm_loss`, ...), in nats and shares; a term with no position has no metric."""
         return metrics_of(*self.measure(model, objective, device=device, autocast=autocast))
 
     def measure(
@@ -91,14 +91,14 @@ class Evaluation:
     def _pass(self, name: str, model: nn.Module, objective: Any, device: torch.device, autocast: Any) -> Measured:
         if name not in self._rows:
             self._rows[name] = list(self._read(self._loaders[name]))
-        losses, hits, parts, main = [], [], {}, objective.main
+        losses, hits, terms, main = [], [], {}, objective.main
         for rows in self._rows[name]:
             with torch.inference_mode(), autocast():
                 loss = objective(model, {key: value.to(device) for key, value in rows.batch.items()})
-            for part, total in loss.sums.items():
-                before = parts.get(part, (0.0, 0, 0))
-                right = before[2] + int(loss.correct[part]) if part in loss.correct else None
-                parts[part] = before[0] + float(total), before[1] + int(loss.counts[part]), right
+            for term, total in loss.sums.items():
+                before = terms.get(term, (0.0, 0, 0))
+                right = before[2] + int(loss.correct[term]) if term in loss.correct else None
+                terms[term] = before[0] + float(total), before[1] + int(loss.counts[term]), right
             if main in loss.positions:
                 losses.append(loss.positions[main].double().cpu().numpy())
                 hits.append(loss.hits[main].cpu().numpy())
@@ -110,7 +110,7 @@ class Evaluation:
             no_context=_joined([r.no_context for r in rows], np.float64),
             characters=_joined([r.characters for r in rows], np.int64),
             scored=joined([r.scored for r in self._rows[name]]),
-            parts=parts,
+            terms=terms,
             tokens=sum(int(r.batch["attention_mask"].sum()) for r in self._rows[name]),
             main=main,
         )
@@ -156,10 +156,10 @@ def metrics_of(fixed: Measured, own: Measured) -> dict[str, float]:
         "eval/no_context_loss": ratio(own.no_context),
         "eval/difficulty": ratio(own.losses[shown_mask], own.unigram[shown_mask]),
     }
-    for part, (loss, count, hits) in own.parts.items():
-        if part != own.main and count:
-            metrics[f"eval/{part}_loss"] = loss / count
-            metrics[f"eval/{part}_accuracy"] = None if hits is None else hits / count
+    for term, (loss, count, hits) in own.terms.items():
+        if term != own.main and count:
+            metrics[f"eval/{term}_loss"] = loss / count
+            metrics[f"eval/{term}_accuracy"] = None if hits is None else hits / count
     metrics["eval/tokens"] = float(fixed.tokens)
     for name, members in groups(own.scored).items() if own.losses.size else ():
         metrics[f"eval/own_mask/{name}_loss"] = ratio(own.losses[members])
@@ -173,20 +173,20 @@ def ratio(values: np.ndarray, weights: np.ndarray | None = None) -> float | None
     return float(values.sum()) / total if total > 0 else None
 
 
-def _joined(parts: list[np.ndarray], kind: Any) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.zeros(0, kind)
+def _joined(pieces: list[np.ndarray], kind: Any) -> np.ndarray:
+    return np.concatenate(pieces) if pieces else np.zeros(0, kind)
 
 
 def left_plateau(metrics: dict[str, float], *, main: str) -> bool | None:
-    """Whether an evaluation shows that context is used, by the loss of the objective's `main` part; None where it says
+    """Whether an evaluation shows that context is used, by the loss of the objective's `main` term; None where it says
     nothing of it.
     """
     loss, unigram = metrics.get(f"eval/{main}_loss"), metrics.get("eval/unigram_loss")
     return None if loss is None or unigram is None else loss < unigram - PLATEAU_MARGIN
 
 
-def meanings(told: Mapping[str, str], *, main: str) -> dict[str, str]:
-    """What each metric is, by its name; `told`: what each part of the objective predicts, by its name."""
+def meanings(predicts: Mapping[str, str], *, main: str) -> dict[str, str]:
+    """What each metric is, by its name; `predicts`: what each term of the objective predicts, by its name."""
     found = {
         f"eval/{main}_loss": "fixed mask (15 %, always [MASK]), nats a token",
         f"eval/{main}_loss_per_character": "the same, nats a character of the scored tokens",
@@ -198,6 +198,6 @@ def meanings(told: Mapping[str, str], *, main: str) -> dict[str, str]:
         "eval/no_context_loss": "the best without looking at any neighbour, same positions",
         "eval/difficulty": "own mask at [MASK], loss / unigram loss: 0 solved, 1 nothing learnt",
     }
-    for part in told.keys() - {main}:
-        found |= {f"eval/{part}_loss": f"{told[part]}, nats", f"eval/{part}_accuracy": told[part]}
+    for term in predicts.keys() - {main}:
+        found |= {f"eval/{term}_loss": f"{predicts[term]}, nats", f"eval/{term}_accuracy": predicts[term]}
     return {**found, "eval/tokens": "real tokens read"}

@@ -11,7 +11,7 @@ from ptcli.batch.contract import IGNORE_INDEX
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The predictions of one part: the loss of each, with gradient, whether it was right (where that has a meaning),
+    """The predictions of one term: the loss of each, with gradient, whether it was right (where that has a meaning),
     and how many there are, where some positions are padding.
     """
 
@@ -28,9 +28,9 @@ def cross_entropy(logits: Float[Tensor, "N C"], targets: Int[Tensor, " N"]) -> S
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Parts by name ("masked_lm", "pair"). `sums`: summed loss, with gradient. `counts`: scored positions behind each.
+    """Terms by name ("masked_lm", "pair"). `sums`: summed loss, with gradient. `counts`: scored positions behind each.
 
-    `correct`: how many of them were predicted right. `weights`: each part's factor in the total (default 1).
+    `correct`: how many of them were predicted right. `weights`: each term's factor in the total (default 1).
     `positions`: the loss of each scored position, detached, in the order of the batch's positions, and `hits`: whether
     it was predicted right, likewise; evaluation reads them.
     """
@@ -42,10 +42,10 @@ class Loss:
     positions: dict[str, Tensor] = field(default_factory=dict)
     hits: dict[str, Tensor] = field(default_factory=dict)
 
-    def add(self, part: str, scored: Scored) -> None:
-        """Count a part in."""
-        self.sums[part] = scored.losses.sum()
-        self.positions[part] = scored.losses.detach()
-        self.counts[part] = scored.losses.new_tensor(len(scored.losses)) if scored.count is None else scored.count
+    def add(self, term: str, scored: Scored) -> None:
+        """Count a term in."""
+        self.sums[term] = scored.losses.sum()
+        self.positions[term] = scored.losses.detach()
+        self.counts[term] = scored.losses.new_tensor(len(scored.losses)) if scored.count is None else scored.count
         if scored.hits is not None:
-            self.hits[part], self.correct[part] = scored.hits, scored.hits.sum()
+            self.hits[term], self.correct[term] = scored.hits, scored.hits.sum()

@@ -41,7 +41,7 @@ class MaskedLM(Objective):
         super().__init__()
         if pair_weight <= 0:
             raise ConfigError(f"objective.pair_weight={pair_weight} must be above 0. For no pair loss, use pair=none.")
-        self.declare("masked_lm", of=LABELS.name, told="the tokens that are hidden")
+        self.declare("masked_lm", of=LABELS.name, predicts="the tokens that are hidden")
         self.masked_lm_head = MaskedLMHead(
             hidden_size=model.hidden_size,
             embedding_size=model.embedding_size,
@@ -67,7 +67,7 @@ class MaskedLM(Objective):
             self.pair_head = PairHead(
                 hidden_size=model.hidden_size, num_labels=pair.num_labels, initializer=model.initializer
             )
-            self.declare("pair", of=PAIR_LABELS.name, told="sentence pairs", weight=pair_weight)
+            self.declare("pair", of=PAIR_LABELS.name, predicts="sentence pairs", weight=pair_weight)
 
     def losses(self, model: nn.Module, batch: Mapping[str, Shaped[Tensor, "..."]]) -> tuple[Loss, Callable[[], Tensor]]:
         """The masked tokens, and the pairs where there are any."""

@@ -15,10 +15,10 @@ Batch = Mapping[str, Shaped[Tensor, "..."]]
 class Objective(nn.Module, ABC):
     """A model's losses and the heads that they need. What logs, evaluates or draws works from what it declares.
 
-    `main`: the part that is held against the baselines and that says which weights are best. `needs_mask`: true, it
+    `main`: the term that is held against the baselines and that says which weights are best. `needs_mask`: true, it
     predicts what a mask hides; false, it predicts every token and takes no mask.
-    Of each part by its name: `denominators`, the column of the batch by whose count it is divided; `weights`, its
-    factor in the total; `told`, what it predicts, in a few words.
+    Of each term by its name: `denominators`, the column of the batch by whose count it is divided; `weights`, its
+    factor in the total; `predicts`, what, in a few words.
     """
 
     main: str
@@ -29,25 +29,25 @@ class Objective(nn.Module, ABC):
         super().__init__()
         self.denominators: dict[str, str] = {}
         self.weights: dict[str, float] = {}
-        self.told: dict[str, str] = {}
+        self.predicts: dict[str, str] = {}
         self.auxiliaries = nn.ModuleDict()
 
-    def declare(self, part: str, *, of: str, told: str, weight: float = 1.0) -> None:
-        """Name a part: it is divided by the count of the column `of`."""
-        self.denominators[part], self.weights[part], self.told[part] = of, weight, told
+    def declare(self, term: str, *, of: str, predicts: str, weight: float = 1.0) -> None:
+        """Name a term: it is divided by the count of the column `of`."""
+        self.denominators[term], self.weights[term], self.predicts[term] = of, weight, predicts
 
     def take(self, auxiliaries: Mapping[str, Auxiliary]) -> None:
-        """Add auxiliary losses, which are parts by their names."""
+        """Add auxiliary losses, which are terms by their names."""
         for name, auxiliary in auxiliaries.items():
             self.auxiliaries[name] = auxiliary
-            self.declare(name, of=auxiliary.column, told=auxiliary.told, weight=auxiliary.weight)
+            self.declare(name, of=auxiliary.column, predicts=auxiliary.predicts, weight=auxiliary.weight)
 
     @abstractmethod
     def losses(self, model: nn.Module, batch: Batch) -> tuple[Loss, Callable[[], Tensor]]:
-        """The objective's own parts; and the hidden states (B, S, H), computed when asked for where they were not."""
+        """The objective's own terms; and the hidden states (B, S, H), computed when asked for where they were not."""
 
     def forward(self, model: nn.Module, batch: Batch) -> Loss:
-        """Sums, counts and hits of a batch. Auxiliary losses are part of it where the batch has their columns."""
+        """Sums, counts and hits of a batch. Auxiliary losses are among them where the batch has their columns."""
         loss, hidden = self.losses(model, batch)
         for name, auxiliary in self.auxiliaries.items():
             if self.denominators[name] in batch:  # the fixed evaluation feeds plain text

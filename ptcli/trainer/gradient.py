@@ -50,7 +50,7 @@ class Gradient:
     def __call__(
         self, data: Any, *, number: int, add_loss: Callable[[Any], None], most: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Leave the gradient of one step's `data` in the parameters; `add_loss` is told each micro-batch's parts.
+        """Leave the gradient of one step's `data` in the parameters; `add_loss` is given the loss of each micro-batch.
 
         `number`: optimiser steps done before. `most`: micro-batches of the rank that has most; None: this one.
         Returns (the gradient's norm before clipping, this rank's share of the step's loss).
@@ -77,7 +77,7 @@ class Gradient:
         return self._clipped(), step_total
 
     def _backward(self, batch: dict[str, Tensor], counts: dict[str, int], factor: float) -> tuple[Tensor, Any]:
-        """Add the gradient of a micro-batch; its share of the step's loss, and its parts."""
+        """Add the gradient of a micro-batch; its share of the step's loss, and its terms."""
         with self.autocast():
             total, loss = self.forward(batch, counts)
         (total * factor if self.scale is None else total * (factor * self.scale.value)).backward()

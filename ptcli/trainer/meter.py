@@ -28,7 +28,7 @@ class Meter:
             )
             for name, value in saved.get("sums", {}).items()
         }
-        self._weights: dict[str, float] = dict(saved.get("weights", {}))  # of the loss's parts
+        self._weights: dict[str, float] = dict(saved.get("weights", {}))  # of the loss's terms
         self._measured: dict[str, list[float]] = {k: list(v) for k, v in saved.get("measured", {}).items()}
         self._bad_step = torch.full((), -1, dtype=torch.int64, device=device)
         self._restart()
@@ -46,12 +46,12 @@ class Meter:
 
     def add_loss(self, loss: Loss) -> None:
         """One micro-batch."""
-        for part, value in loss.sums.items():
-            self._add(f"loss/{part}", value)
-            self._add(f"count/{part}", loss.counts[part])
-            self._weights[part] = loss.weights.get(part, 1.0)
-        for part, value in loss.correct.items():
-            self._add(f"correct/{part}", value)
+        for term, value in loss.sums.items():
+            self._add(f"loss/{term}", value)
+            self._add(f"count/{term}", loss.counts[term])
+            self._weights[term] = loss.weights.get(term, 1.0)
+        for term, value in loss.correct.items():
+            self._add(f"correct/{term}", value)
 
     def add_work(self, *, tokens: int, operations: float | None, waited: float) -> None:
         """One optimiser step's tokens, operations for each (None: not known), and seconds that it was waited for."""
@@ -90,12 +90,12 @@ class Meter:
         sums = self._totals()
         metrics: dict[str, float | None] = {"train/loss": 0.0}
         total = 0.0
-        for part, weight in self._weights.items():
-            count = sums.get(f"count/{part}", 0.0)
-            total += weight * sums.get(f"loss/{part}", 0.0) / max(count, 1.0)
-            metrics[f"train/{part}_loss"] = sums[f"loss/{part}"] / count if count else None
-            if f"correct/{part}" in sums:
-                metrics[f"train/{part}_accuracy"] = sums[f"correct/{part}"] / count if count else None
+        for term, weight in self._weights.items():
+            count = sums.get(f"count/{term}", 0.0)
+            total += weight * sums.get(f"loss/{term}", 0.0) / max(count, 1.0)
+            metrics[f"train/{term}_loss"] = sums[f"loss/{term}"] / count if count else None
+            if f"correct/{term}" in sums:
+                metrics[f"train/{term}_accuracy"] = sums[f"correct/{term}"] / count if count else None
         steps, _ = self._measured.pop(_STEPS, [0.0, 0.0])
         metrics["train/loss"] = total if steps else None
         for name, (value, weight) in self._measured.items():

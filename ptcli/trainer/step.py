@@ -11,7 +11,7 @@ from ptcli.objective.loss import Loss
 class TrainingStep(nn.Module):
     """The one root module: whatever wraps or compiles a model wraps this, and its names are the saved names.
 
-    The objective says in `denominators` by which global count each of its parts is divided.
+    The objective says in `denominators` by which global count each of its terms is divided.
     """
 
     def __init__(self, model: nn.Module, objective: Any):
@@ -20,17 +20,17 @@ class TrainingStep(nn.Module):
         self.objective = objective
 
     def forward(self, batch: dict[str, Tensor], counts: dict[str, int]) -> tuple[Tensor, Loss]:
-        """The micro-batch's share of the step's loss, and its parts as sums and counts.
+        """The micro-batch's share of the step's loss, and its terms as sums and counts.
 
         `counts`: scored positions in the whole optimiser step ("labels", "pair_labels"), so that the shares of all
-        micro-batches add up to the exact mean, however unequal they are. A part without positions adds 0.
+        micro-batches add up to the exact mean, however unequal they are. A term without positions adds 0.
         """
         loss: Loss = self.objective(self.model, batch)
         total = sum(
-            loss.weights.get(part, 1.0) * value / max(counts[self.objective.denominators[part]], 1)
-            for part, value in loss.sums.items()
+            loss.weights.get(term, 1.0) * value / max(counts[self.objective.denominators[term]], 1)
+            for term, value in loss.sums.items()
         )
-        assert isinstance(total, Tensor), "an objective has at least one part"
+        assert isinstance(total, Tensor), "an objective has at least one term"
         return total, loss
 
     @property
