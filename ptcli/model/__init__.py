@@ -9,8 +9,8 @@ position    {name: factory(shape)}, any number of them. `enters` says where:
             "bias": forward(position_ids) -> (B or 1, h, S, S), added to the attention scores of all layers;
             "score": forward(position_ids) -> Distances, once for all layers, and relation() -> what each attention
             owns: forward(query, key, distances, scale=, project=) -> (B, h, S, S), added to that layer's scores;
-            "value": as "score"; its relation also has gather(probabilities, distances) -> (B, h, S, d_h), added to what
-            the attention gathers where `changes_values`. That needs the probabilities: the plain, slower path.
+            "value": as "score"; its relation also has values(probabilities, distances) -> (B, h, S, d_h), added to the
+            attention's output where `changes_values`. That needs the probabilities: the plain, slower path.
             A relation also declares `content` (whether query times key stays), `extra_scores` (how many more scores the
             scale counts), flops_per_token(length), for one head, and flops_per_batch(length), what is done once
             for all rows.

@@ -49,10 +49,10 @@ class Band:
         query, key, value = (part.transpose(1, 2).flatten(0, 1) for part in own)
         return query, key, value
 
-    def unfold(self, gathered: Float[Tensor, "BN h Q d"]) -> Float[Tensor, "B h S d"]:
+    def unfold(self, attended: Float[Tensor, "BN h Q d"]) -> Float[Tensor, "B h S d"]:
         """Rows again."""
         blocks = -(-self.length // self.block)
-        return gathered.unflatten(0, (-1, blocks)).transpose(1, 2).flatten(2, 3)[:, :, : self.length]
+        return attended.unflatten(0, (-1, blocks)).transpose(1, 2).flatten(2, 3)[:, :, : self.length]
 
 
 def band_width(length: int, window: int) -> int | None:
@@ -92,9 +92,9 @@ class Examples:
         rows = (part.transpose(0, 1).flatten(1, 2)[None].split(self.lengths, 2) for part in (query, key, value))
         return zip(self.real, zip(*rows, strict=True), strict=True)
 
-    def together(self, gathered: list[Tensor], num_rows: int) -> Float[Tensor, "B h S d"]:
-        """Rows again, from what the stretches gather, (1, h, n, d) each."""
-        return torch.cat(gathered, 2)[0].unflatten(1, (num_rows, -1)).transpose(0, 1)
+    def together(self, attended: list[Tensor], num_rows: int) -> Float[Tensor, "B h S d"]:
+        """Rows again, from what the stretches attend to, (1, h, n, d) each."""
+        return torch.cat(attended, 2)[0].unflatten(1, (num_rows, -1)).transpose(0, 1)
 
 
 def examples_of(sequence_ids: Int[Tensor, "B S"]) -> Examples | None:
@@ -152,7 +152,7 @@ def attend_blocks(
     *,
     scale: float,
 ) -> Float[Tensor, "B h S d"]:
-    """What each position gathers, by FlexAttention; compiled on CUDA, since there it exists as a kernel only so."""
+    """The attention of each position by FlexAttention; compiled on CUDA, since there it exists as a kernel only so."""
     kernel = _compiled() if query.device.type == "cuda" else flex_attention
     return kernel(query, key, value, block_mask=blocks, scale=scale)  # type: ignore[return-value]
 

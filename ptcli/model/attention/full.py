@@ -52,20 +52,20 @@ class FullAttention(nn.Module):
     def forward(
         self, hidden: Float[Tensor, "B S H"], context: Context, queries: Float[Tensor, "B S H"] | None = None
     ) -> Float[Tensor, "B S H"]:
-        """What each position gathers, before the residual connection. `queries`: who looks, if not `hidden`."""
+        """The attention's output, before the residual connection. `queries`: who looks, if not `hidden`."""
         query, key, value = self._heads(hidden, context, queries)  # (B, h, S, d_h) each
         if context.blocks is not None:
-            gathered = attend_blocks(query, key, value, context.blocks, scale=self.scale)
+            attended = attend_blocks(query, key, value, context.blocks, scale=self.scale)
         elif context.band is not None:
             band = context.band
-            gathered = band.unfold(self._gather(*band.fold(query, key, value), band.mask, context))
+            attended = band.unfold(self._attend(*band.fold(query, key, value), band.mask, context))
         elif context.examples is not None:
             pieces = context.examples.apart(query, key, value)
-            pieces = [self._gather(*piece, None, context) if real else piece[2] for real, piece in pieces]
-            gathered = context.examples.together(pieces, len(query))
+            pieces = [self._attend(*piece, None, context) if real else piece[2] for real, piece in pieces]
+            attended = context.examples.together(pieces, len(query))
         else:
-            gathered = self._gather(query, key, value, context.mask, context)
-        return self.output(gathered.transpose(1, 2).flatten(2))
+            attended = self._attend(query, key, value, context.mask, context)
+        return self.output(attended.transpose(1, 2).flatten(2))
 
     def flops_per_token(self, length: int) -> int:
         """Floating-point operations of a forward pass for each token that looks at `length` others, 2 a multiply-add.
@@ -80,7 +80,7 @@ class FullAttention(nn.Module):
         """Floating-point operations of a forward pass over rows of `length`, however many: tables of distances."""
         return sum(relation.flops_per_batch(length) for relation in self.relations.values())  # type: ignore
 
-    def _gather(
+    def _attend(
         self, query: Tensor, key: Tensor, value: Tensor, added: Tensor | None, context: Context
     ) -> Float[Tensor, "B h S d"]:
         for name, relation in self.relations.items():
@@ -133,11 +133,11 @@ class FullAttention(nn.Module):
         probabilities = scores.softmax(-1)
         if dropout:
             probabilities = F.dropout(probabilities, dropout)
-        gathered = probabilities @ value
+        attended = probabilities @ value
         for name in self.into_values:
             relation: nn.Module = self.relations[name]
-            gathered = gathered + relation.gather(probabilities, context.relations[name])  # type: ignore[operator]
-        return gathered
+            attended = attended + relation.values(probabilities, context.relations[name])  # type: ignore[operator]
+        return attended
 
 
 def _products_are_faster(query: Tensor, dropout: float) -> bool:

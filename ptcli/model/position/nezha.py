@@ -55,8 +55,8 @@ class NezhaRelation(nn.Module):
         assert distances.table is not None
         return scores_by_row(query, distances.table[None], distances.index)
 
-    def gather(self, probabilities: Float[Tensor, "B h S S"], distances: Distances) -> Float[Tensor, "B h S d"]:
-        """What is added to what the attention gathers."""
+    def values(self, probabilities: Float[Tensor, "B h S S"], distances: Distances) -> Float[Tensor, "B h S d"]:
+        """What is added to the attention's output."""
         assert distances.table is not None
         return rows_by_weight(probabilities, distances.table, distances.index)
 

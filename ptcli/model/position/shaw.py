@@ -51,8 +51,8 @@ class ShawRelation(nn.Module):
         """What is added to the scores."""
         return scores_by_row(query, self.key.weight[None], distances.index)
 
-    def gather(self, probabilities: Float[Tensor, "B h S S"], distances: Distances) -> Float[Tensor, "B h S d"]:
-        """What is added to what the attention gathers."""
+    def values(self, probabilities: Float[Tensor, "B h S S"], distances: Distances) -> Float[Tensor, "B h S d"]:
+        """What is added to the attention's output."""
         assert self.value is not None
         return rows_by_weight(probabilities, self.value.weight, distances.index)
 
