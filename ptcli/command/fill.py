@@ -98,9 +98,13 @@ def _shown(token: str, text: str) -> str:
 def _one_row(saved: "Model", sentence: str) -> "dict[str, np.ndarray]":
     import numpy as np
 
+    from ptcli.tokenizer.families import holds_space
+
     vocabulary = saved.tokenizer.vocabulary
     assert vocabulary.mask_token_id is not None
-    text = sentence.replace(_PLACEHOLDER, saved.tokenizer.token(vocabulary.mask_token_id))
+    typed = f" {_PLACEHOLDER}" if holds_space(saved.tokenizer.inner) else _PLACEHOLDER  # a mask holds it as a word does
+    mask = saved.tokenizer.token(vocabulary.mask_token_id)
+    text = sentence.replace(typed, mask).replace(_PLACEHOLDER, mask)
     ids = saved.tokenizer.encode([text])[0][0]
     masked = np.flatnonzero(ids == vocabulary.mask_token_id)
     if not masked.size:

@@ -22,7 +22,7 @@ class ByteLevelBPE(TrainedTokenizer):
     """
 
     name = "bpe"
-    rule = 1
+    rule = 2
 
     def __init__(
         self,

@@ -39,13 +39,15 @@ class ChunkCache:
         no added token reaches over such a place.
         """
         parts = json.loads(inner.to_str())
-        at_signs = _bert(parts) or _byte_level(parts)
+        bert = _bert(parts)
+        at_signs = bert or _byte_level(parts)
         written = at_signs or _metaspace(parts)
         if written is None:
             return None
         pattern = re.compile(written)
         for added in parts["added_tokens"]:
-            context = added["lstrip"] or added["rstrip"] or added["single_word"] or added["normalized"]
+            takes_before = bert and added["lstrip"]  # other chunks begin with the white space before them
+            context = takes_before or added["rstrip"] or added["single_word"] or added["normalized"]
             if context or len(pattern.findall(added["content"])) != 1:
                 return None
         return cls(inner, pattern=pattern, cuts_at_signs=at_signs is not None)
@@ -127,7 +129,7 @@ def _byte_level(parts: dict[str, Any]) -> str | None:
 def _metaspace(parts: dict[str, Any]) -> str | None:
     """As for bytes: white space is joined into one "▁" before the word, and what is left at the end goes."""
     pre_tokenizer = parts["pre_tokenizer"] or {}
-    if pre_tokenizer.get("type") != "Metaspace" or pre_tokenizer["prepend_scheme"] != "always":
+    if pre_tokenizer.get("type") != "Metaspace" or pre_tokenizer["prepend_scheme"] == "never":
         return None
     *first, spaces, strip = (parts["normalizer"] or {}).get("normalizers") or [{}, {}]
     cleans = any(step.get("type") == "BertNormalizer" and step["clean_text"] for step in first)

@@ -74,14 +74,24 @@ def family(name: str) -> Family:
 
 
 def dress(inner: Any, chosen: Family) -> None:
-    """Make the family's special tokens known to a `tokenizers.Tokenizer`, and what it puts around text."""
+    """Make the family's special tokens known to a `tokenizers.Tokenizer`, and what it puts around text.
+
+    Where a word's tokens hold the space before it, so does the mask that stands for it, as RoBERTa's does.
+    """
     from tokenizers import AddedToken, processors
 
-    tokens = [*chosen.first, *chosen.last]
-    inner.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in tokens])
+    tokens, masks = [*chosen.first, *chosen.last], chosen.roles.mask_token if holds_space(inner) else None
+    inner.add_special_tokens([AddedToken(t, special=True, normalized=False, lstrip=t == masks) for t in tokens])
     used = {word.partition(":")[0] for word in f"{chosen.single} {chosen.pair}".split()} - {"$A", "$B"}
     inner.post_processor = processors.TemplateProcessing(
         single=chosen.single,
         pair=chosen.pair,
         special_tokens=[(token, inner.token_to_id(token)) for token in tokens if token in used],
     )
+
+
+def holds_space(inner: Any) -> bool:
+    """Whether the tokens of a word hold the space before it: byte-level pieces and those of sentencepiece do."""
+    from tokenizers import pre_tokenizers
+
+    return isinstance(inner.pre_tokenizer, pre_tokenizers.ByteLevel | pre_tokenizers.Metaspace)

@@ -25,7 +25,7 @@ class Unigram(TrainedTokenizer):
     """
 
     name = "unigram"
-    rule = 1
+    rule = 2
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Unigram(TrainedTokenizer):
         assert unknown is not None
         inner = Inner(models.Unigram(entries, unk_id=special.first.index(unknown)))
         inner.normalizer = cleaned  # type: ignore[assignment]
-        inner.pre_tokenizer = pre_tokenizers.Metaspace()  # type: ignore[assignment]
+        inner.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")  # type: ignore[assignment]
         inner.decoder = decoders.Metaspace()  # type: ignore[assignment]
         return self.finished(inner), [*no_room(self.vocab_size, without_room, unknown), *sampled(blocks, total)]
 

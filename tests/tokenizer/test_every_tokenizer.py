@@ -112,8 +112,37 @@ def test_the_mask_token_in_a_text_is_one_token(trained, kind):
     tokenizer, _ = trained(kind)
     ids, starts, ends = tokenizer.encode(["the [MASK] of"])[0]
     at = ids.tolist().index(tokenizer.vocabulary.mask_token_id)
-    assert (starts[at], ends[at]) == (4, 10)
+    assert (starts[at], ends[at]) == (3 if kind in ("bpe", "unigram") else 4, 10), "with the space that its word holds"
     assert tokenizer.vocabulary.special[ids].sum() == 1
+
+
+@pytest.mark.parametrize("layout", ["bert", "roberta"])
+@pytest.mark.parametrize("kind", RECIPES)
+@pytest.mark.parametrize(
+    "text", ["The fox's river, of a naïve fox (3.14).", "Hello,  world-wide\n\nagain: the rivers!", CHINESE]
+)
+def test_a_mask_typed_for_a_word_is_what_training_fed(trained, kind, layout, text):
+    """A word's tokens replaced by one mask, as training does; and the mask token typed in the place of the word."""
+    tokenizer, theirs = trained(kind, layout)
+    mask, name = tokenizer.vocabulary.mask_token_id, tokenizer.special_tokens.mask_token
+    ids, starts, ends = tokenizer.encode([text])[0]
+    begins, _, _ = word_starts(starts, ends, Unicode().spans(Document(text)), len(text))
+    tried = 0
+    for first, last in Unicode().spans(Document(text)):
+        inside = np.flatnonzero((starts < last) & (ends > first))
+        whole = (
+            begins[inside[0]]
+            and (ends[inside[-1]] == last)
+            and text[starts[inside[0]] : last].strip() == text[first:last]
+        )
+        if not whole:  # its tokens reach over its neighbours: no mask of whole words hides it
+            continue
+        fed = [*ids[: inside[0]], mask, *ids[inside[-1] + 1 :]]
+        typed = text[:first] + name + text[last:]
+        assert tokenizer.encode([typed])[0][0].tolist() == fed
+        assert theirs(typed, add_special_tokens=False)["input_ids"] == fed
+        tried += 1
+    assert tried > 1 or text == CHINESE
 
 
 @pytest.mark.parametrize("kind", RECIPES)
