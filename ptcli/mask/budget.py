@@ -10,6 +10,9 @@ every word has several pieces), the expected number selected is exactly
 
 With 20 or more tokens the share is therefore r from r = 0.05 on, but for the rounding of `fixed`; an example too short
 for that has the share of one token or word. Tokens alone number exactly k; words leave it by less than one word.
+
+Every token of an example has one chance, whatever its place and its word, where k is at least the mean length of the
+example's atoms; in shorter ones `at_least_one` takes short words more often than long ones.
 """
 
 from collections.abc import Callable

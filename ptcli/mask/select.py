@@ -9,9 +9,12 @@ short ones, and so the edges, where units are cut short.
 
 `take_coins` takes each unit by a coin of its own.
 
-Where an example must have one selected token (`at_least_one`), its shortest atom (one of them) is the spare: taken
-first when some atom is longer than the budget, so that a window could be empty, and the window for what is left of the
-budget then goes round the others; or taken when no coin fell. Nestedness holds up to this spare, for tokens exactly.
+Where an example must have one selected token (`at_least_one`) and nothing is selected, because the window lies inside an
+atom or no coin fell, a spare atom is. With each of the m atoms equally likely to be the spare, every token still has one
+chance; the window, or the coins' chance, is made smaller by what the spare adds, so that the number stays right. That has
+room where the budget is at least the mean length of an atom. Below, something is always taken, one atom, and more often a
+shortest one, so that the number is right; below the shortest one there is no way, and the shortest is taken. Nestedness
+holds up to the spare.
 """
 
 import math
@@ -38,6 +41,7 @@ def take_window(units, atoms, maskable, ranks, offsets, budgets, anchors, at_lea
     weight = np.empty(longest + 1, np.int32)
     crossing = np.empty(longest + 1, np.int32)
     whole = np.empty(longest + 1, np.bool_)
+    lengths = np.empty(longest + 1, np.int32)
     for e in range(offsets.shape[0] - 1):
         first, last, budget = offsets[e], offsets[e + 1], budgets[e]
         num_units, size = _list_units(units, maskable, first, last, begins, before)
@@ -47,72 +51,56 @@ def take_window(units, atoms, maskable, ranks, offsets, budgets, anchors, at_lea
         if at_least_one:
             budget = max(budget, 1)
             if _has_longer_atom(atoms, maskable, first, last, budget):
-                # Among equals by a hash of its own: by rank, the others would not be in random order any more.
-                spare, spare_end = _shortest_atom(atoms, maskable, ranks, first, last, True)
-                selected[spare:spare_end] = True
-                budget -= spare_end - spare
-        if budget <= 0:
-            continue
-        spare_size = spare_end - spare
-        circle = size - spare_size
+                seed = mix(ranks[begins[0]] ^ _OTHER)
+                num_atoms = _list_atoms(atoms, maskable, first, last, lengths)
+                spare, spare_end = _spare(atoms, maskable, first, last, lengths, num_atoms, budget, seed)
+                budget = _compensated_window(lengths, num_atoms, size, budget, _chance(mix(seed)))
+        if budget > 0:
+            # The anchor: a token drawn uniformly. Its unit comes first, from there on.
+            unit, anchor = _token(np.int64(anchors[e] * size), begins, before, num_units)
+            end = begins[unit] + before[unit + 1] - before[unit]
+            entry = anchor
+            while entry < end and not atoms[entry]:
+                entry += 1
+            reach = _walk(selected, atoms, entry, end, entry - anchor, budget)
 
-        # The anchor: a token drawn uniformly, drawn again if it is in the spare. Its unit comes first, from there on.
-        place = anchors[e] * size
-        index = np.int64(place)
-        unit, anchor = _token(index, begins, before, num_units)
-        if spare <= anchor < spare_end:
-            spare_index = index - (anchor - spare)
-            index = np.int64((place - index) * circle)
-            index += spare_size if index >= spare_index else 0
-            unit, anchor = _token(index, begins, before, num_units)
-        end = begins[unit] + before[unit + 1] - before[unit]
-        entry = anchor
-        while entry < end and not atoms[entry]:
-            entry += 1
-        reach = _walk(selected, atoms, entry, end, entry - anchor, budget, spare, spare_end)
+            if reach < budget:
+                # Ranks are uniform, so as many buckets as units hold one unit each; only the bucket in which the budget
+                # ends needs sorting. The loops below have no branch that a processor could mispredict.
+                for j in range(num_units):
+                    weight[j] = 0
+                    bucket[j] = np.int32(((ranks[begins[j]] >> _S32) * np.uint64(num_units)) >> _S32)
+                for j in range(num_units):
+                    weight[bucket[j]] += before[j + 1] - before[j]
+                weight[bucket[unit]] -= before[unit + 1] - before[unit]
+                bucket[unit] = num_units  # behind all others
+                b = 0
+                while b < num_units and reach + weight[b] <= budget:
+                    reach += weight[b]
+                    b += 1
+                num_crossing = 0
+                for j in range(num_units):
+                    whole[j] = bucket[j] < b
+                    crossing[num_crossing] = j
+                    num_crossing += (bucket[j] == b) & (j != unit)
+                j = -1
+                for i in range(begins[0], last):
+                    j += units[i]
+                    selected[i] |= whole[j] & maskable[i]
+                _sort_by_rank(crossing, num_crossing, ranks, begins)
+                for c in range(num_crossing):
+                    if reach >= budget:
+                        break
+                    j = crossing[c]
+                    end = begins[j] + before[j + 1] - before[j]
+                    reach = _walk(selected, atoms, begins[j], end, reach, budget)
 
-        if reach < budget:
-            # Ranks are uniform, so as many buckets as units hold one unit each; only the bucket in which the budget
-            # ends needs sorting. The loops below have no branch that a processor could mispredict.
-            for j in range(num_units):
-                weight[j] = 0
-                bucket[j] = np.int32(((ranks[begins[j]] >> _S32) * np.uint64(num_units)) >> _S32)
-            for j in range(num_units):
-                weight[bucket[j]] += before[j + 1] - before[j]
-            weight[bucket[unit]] -= before[unit + 1] - before[unit]
-            if spare_size:
-                spare_unit = num_units - 1
-                while begins[spare_unit] > spare:
-                    spare_unit -= 1
-                weight[bucket[spare_unit]] -= spare_size if spare_unit != unit else 0
-            bucket[unit] = num_units  # behind all others
-            b = 0
-            while b < num_units and reach + weight[b] <= budget:
-                reach += weight[b]
-                b += 1
-            num_crossing = 0
-            for j in range(num_units):
-                whole[j] = bucket[j] < b
-                crossing[num_crossing] = j
-                num_crossing += (bucket[j] == b) & (j != unit)
-            j = -1
-            for i in range(begins[0], last):
-                j += units[i]
-                selected[i] |= whole[j] & maskable[i]
-            _sort_by_rank(crossing, num_crossing, ranks, begins)
-            for c in range(num_crossing):
-                if reach >= budget:
-                    break
-                j = crossing[c]
-                end = begins[j] + before[j + 1] - before[j]
-                reach = _walk(selected, atoms, begins[j], end, reach, budget, spare, spare_end)
-
-        # What lies before the anchor in its unit closes the circle.
-        lead = anchor - begins[unit]
-        if begins[unit] <= spare < anchor:
-            lead -= spare_size
-        if circle - lead < budget:
-            _walk(selected, atoms, begins[unit], entry, circle - lead, budget, spare, spare_end)
+            # What lies before the anchor in its unit closes the circle.
+            lead = anchor - begins[unit]
+            if size - lead < budget:
+                _walk(selected, atoms, begins[unit], entry, size - lead, budget)
+        if spare < last and not selected[first:last].any():
+            selected[spare:spare_end] = True
     return selected
 
 
@@ -121,32 +109,35 @@ def take_coins(units, atoms, maskable, ranks, offsets, ratio, at_least_one):
     """Selected positions, bool (N,): each unit by a coin of its own, of the given ratio.
 
     With `at_least_one` the coin's chance is lowered to what, together with the spare, keeps the expected share at
-    `ratio`, as long as an example has room for the spare (ratio * size >= its length).
+    `ratio`, where there is room.
     """
     selected = np.zeros(units.shape[0], np.bool_)
     longest = _longest_example(offsets)
     begins = np.empty(longest + 1, np.int64)
     before = np.empty(longest + 1, np.int32)
     whole = np.empty(longest + 1, np.bool_)
+    lengths = np.empty(longest + 1, np.int32)
     for e in range(offsets.shape[0] - 1):
         first, last = offsets[e], offsets[e + 1]
         num_units, size = _list_units(units, maskable, first, last, begins, before)
         if size == 0:
             continue
-        chance = ratio
+        chance, num_atoms = ratio, 0
         if at_least_one and ratio < 1.0 and num_units * math.log1p(-ratio) > math.log(_RARE):
-            spare, spare_end = _shortest_atom(atoms, maskable, ranks, first, last, False)
-            chance = _compensated(ratio, size, num_units, spare_end - spare)
+            num_atoms = _list_atoms(atoms, maskable, first, last, lengths)
+            chance = _compensated_chance(ratio, size, num_units, size / num_atoms)
         nothing = True
         for j in range(num_units):
-            whole[j] = np.float64(ranks[begins[j]] >> _S11) * _TO_UNIT < chance
+            whole[j] = _chance(ranks[begins[j]]) < chance
             nothing &= not whole[j]
         j = -1
         for i in range(begins[0], last):
             j += units[i]
             selected[i] = whole[j] & maskable[i]
         if at_least_one and nothing:
-            spare, spare_end = _shortest_atom(atoms, maskable, ranks, first, last, False)
+            num_atoms = num_atoms or _list_atoms(atoms, maskable, first, last, lengths)
+            seed = mix(ranks[begins[0]] ^ _OTHER)
+            spare, spare_end = _spare(atoms, maskable, first, last, lengths, num_atoms, ratio * size, seed)
             selected[spare:spare_end] = True
     return selected
 
@@ -186,20 +177,15 @@ def _token(index, begins, before, num_units):
 
 
 @compiled
-def _walk(selected, atoms, begin, end, reach, budget, spare, spare_end):
+def _walk(selected, atoms, begin, end, reach, budget):
     """Take the atoms from begin to end that begin within the budget; return how far the circle is used up."""
     take = False
-    i = begin
-    while i < end:
-        if i == spare:
-            i = spare_end
-            continue
+    for i in range(begin, end):
         if atoms[i]:
             take = reach < budget
         if take:
             selected[i] = True
         reach += 1
-        i += 1
     return reach
 
 
@@ -218,22 +204,73 @@ def _has_longer_atom(atoms, maskable, first, last, budget):
 
 
 @compiled
-def _shortest_atom(atoms, maskable, ranks, first, last, hashed):
-    """Begin and end of the shortest atom, the first among equals by rank or by a hash of it."""
-    best, best_end, best_order = first, last + 1, np.uint64(0)
-    i = first
-    while i < last:
-        if not atoms[i]:
-            i += 1
-            continue
-        end = i + 1
-        while end < last and maskable[end] and not atoms[end]:
-            end += 1
-        order = mix(ranks[i] ^ _OTHER) if hashed else ranks[i]
-        if end - i < best_end - best or (end - i == best_end - best and order < best_order):
-            best, best_end, best_order = i, end, order
-        i = end
-    return best, best_end
+def _list_atoms(atoms, maskable, first, last, lengths):
+    """Fill the lengths of the atoms, in order; return how many there are."""
+    count = 0
+    for i in range(first, last):
+        if atoms[i]:
+            lengths[count] = 0
+            count += 1
+        if maskable[i]:
+            lengths[count - 1] += 1
+    return count
+
+
+@compiled
+def _spare(atoms, maskable, first, last, lengths, num_atoms, budget, seed):
+    """Begin and end of the atom that is taken where nothing else is: any, or a shortest one where the mean is too long."""
+    total, shortest, num_shortest = 0, lengths[0], 0
+    for j in range(num_atoms):
+        total += lengths[j]
+        if lengths[j] < shortest:
+            shortest, num_shortest = lengths[j], 0
+        num_shortest += lengths[j] == shortest
+    mean = total / num_atoms
+    any_share = 1.0
+    if mean > budget:
+        any_share = max(0.0, (budget - shortest) / (mean - shortest)) if mean > shortest else 0.0
+    draw = _chance(seed)
+    if draw < any_share:
+        number = min(np.int64(draw / any_share * num_atoms), num_atoms - 1)
+    else:
+        left = min(np.int64((draw - any_share) / (1.0 - any_share) * num_shortest), num_shortest - 1)
+        number = -1
+        while left >= 0:
+            number += 1
+            left -= lengths[number] == shortest
+    i = first - 1
+    while number >= 0:
+        i += 1
+        number -= atoms[i]
+    end = i + 1
+    while end < last and maskable[end] and not atoms[end]:
+        end += 1
+    return i, end
+
+
+@compiled
+def _chance(bits):
+    """A number in [0, 1) from random bits."""
+    return np.float64(bits >> _S11) * _TO_UNIT
+
+
+@compiled
+def _compensated_window(lengths, num_atoms, size, budget, draw):
+    """The window b with b + (how often it is empty) * (the mean length of an atom) = budget, rounded by `draw`.
+
+    It is empty where it lies inside an atom, from an anchor behind the atom's begin: sum over atoms of
+    max(0, length - b) / size of the time. The left side rises with b; 0 where it is too large at 0 already.
+    """
+    if size >= budget * num_atoms:
+        return 0
+    window, below, here = 0, 0.0, size / num_atoms
+    while here <= budget:
+        window += 1
+        over = 0
+        for j in range(num_atoms):
+            over += max(0, lengths[j] - window)
+        below, here = here, window + over / num_atoms
+    return window - 1 + (draw < (budget - below) / (here - below))
 
 
 @compiled
@@ -250,7 +287,7 @@ def _sort_by_rank(items, count, ranks, begins):
 
 
 @compiled
-def _compensated(ratio, size, num_units, spare_size):
+def _compensated_chance(ratio, size, num_units, spare_size):
     """The coin's chance r with r * size + (1 - r)^num_units * spare_size = ratio * size; 0 where there is no room.
 
     The left side is convex and rising in r, so Newton's steps from above never overshoot.

@@ -22,7 +22,7 @@ KINDS: dict[str, tuple[type[MaskStrategy], dict[str, Any]]] = {
     "token": (TokenMask, {}),
     "whole_word": (WholeWordMask, {}),
     "span": (SpanMask, {}),
-    "span whole": (SpanMask, {"complete_last": True}),
+    "span whole": (SpanMask, {"complete_last": True, "at_least_one": False}),
     "ngram": (NgramMask, {}),
     "ngram long": (NgramMask, {"favor": "long", "max_ngram": 5}),
     "ngram permuted": (NgramMask, {"permute": True}),
@@ -47,7 +47,7 @@ def make(kind: str, *, ratio: float = 0.15, **options: Any) -> MaskStrategy:
     if cls is PmiMask:
         given["ngrams"] = some_ngrams()
     half = 0.5 if own.get("permute") else 1.0
-    return cls(**own, **given, ratio=ratio * half, **options)
+    return cls(**{**given, "ratio": ratio * half, **options, **own})
 
 
 def atoms_of(mask: MaskStrategy, examples: Examples, *, seed: int = 0, epoch: int = 0) -> np.ndarray:
