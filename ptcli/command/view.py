@@ -101,9 +101,11 @@ def look(config: DictConfig, data: "dict[str, Data]", *, texts: TokenTexts) -> V
 
     loaders = {name: _loader(config, one) for name, one in data.items()}
     columns = next(iter(loaders.values())).columns[1:]  # beside the mask's own labels
-    view = View(
-        columns=columns, statistics={name: Statistics(getattr(one.mask, "shown", None)) for name, one in data.items()}
-    )
+    statistics = {
+        name: Statistics(getattr(one.mask, "shown", None), getattr(one.mask, "mean_words", None))
+        for name, one in data.items()
+    }
+    view = View(columns=columns, statistics=statistics)
     counted = next(iter(view.statistics.values()))
     for number, fed in enumerate(zip(*(loader.first_epoch() for loader in loaders.values()), strict=True)):
         gathered = fed[0][0]

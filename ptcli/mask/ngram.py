@@ -51,6 +51,11 @@ class NgramMask(MaskStrategy):
         words = word_units(examples)
         return self._law.cut(examples, words, key=key), words
 
+    @property
+    def mean_words(self) -> float:
+        """The mean of the law; selected n-grams are shorter, since the budget cuts two."""
+        return self._law.mean
+
     def ratio_at(self, step: int | None) -> float:
         """The share of maskable tokens that is scored: with `permute`, both budgets."""
         return super().ratio_at(step) * (2 if self.permute else 1)

@@ -126,6 +126,11 @@ class MaskStrategy(ABC):
         return self._ratios.at(step)
 
     @property
+    def mean_words(self) -> float | None:
+        """The mean of the law that unit lengths are drawn by, in words; None where the text decides."""
+        return None
+
+    @property
     def shown(self) -> tuple[float, float, float]:
         """Shares of scored positions that show the mask token, a token that tells nothing of the label, the label."""
         return self.replace

@@ -34,8 +34,12 @@ def figures_of(statistics: Mapping[str, Statistics], *, columns: Sequence[Column
     figures = [_shares(masks, all_of)]
     if any(s.selected for s in all_of):
         counters = [s.unit_words for s in all_of], [s.unit_tokens for s in all_of]
+        words = _lengths("selected units by words (a word in part counts as one)", masks, counters[0])
+        if any(s.mean_words for s in all_of):
+            laws = [Cell("" if s.mean_words is None else f"{s.mean_words:.2f}") for s in all_of]
+            words.entries.append(("mean of the law", laws))
         figures += [
-            _lengths("selected units by words (a word in part counts as one)", masks, counters[0]),
+            words,
             _lengths("selected units by tokens", masks, counters[1]),
             _tenths(masks, all_of),
         ]

@@ -18,9 +18,11 @@ class Statistics:
     """Counts of one mask.
 
     `replace`: the shares of selected tokens that were to be masked, random or permuted, and kept; None without a mask.
+    `mean_words`: the mean of the law that unit lengths are drawn by; None where the text decides.
     """
 
     replace: Sequence[float] | None = None
+    mean_words: float | None = None
     examples: int = 0
     rows: int = 0
     tokens: int = 0  # special ones included
@@ -92,6 +94,11 @@ class Statistics:
         """The ratio that was asked for, over the same tokens."""
         return self.asked / max(self.maskable, 1)
 
+    @property
+    def mean_unit_words(self) -> float:
+        """Words of a selected unit, on average; what the budget cuts off is not counted."""
+        return sum(words * units for words, units in self.unit_words.items()) / max(self.unit_words.total(), 1)
+
     def kind_share(self, kind: int) -> float:
         """Share of the selected tokens that are MASKED, RANDOM, KEPT or PERMUTED."""
         return self.kinds[kind] / max(self.selected, 1)
@@ -116,6 +123,8 @@ class Statistics:
             "replacement": {name: self.kind_share(kind) for name, kind in shares.items()},
             "units_by_tokens": dict(sorted(self.unit_tokens.items())),
             "units_by_words": dict(sorted(self.unit_words.items())),
+            "unit_words_asked": self.mean_words,
+            "unit_words": self.mean_unit_words,
             "words_touched": self.words,
             "words_whole": self.whole_words,
             "ratio_by_tenth_of_the_body": self.by_tenth.tolist(),
