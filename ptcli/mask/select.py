@@ -9,11 +9,11 @@ short ones, and so the edges, where units are cut short.
 
 `take_coins` takes each unit by a coin of its own.
 
-Where an example must have one selected token (`at_least_one`) and nothing is selected, because the window lies inside an
-atom or no coin fell, a spare atom is. With each of the m atoms equally likely to be the spare, every token still has one
-chance; the window, or the coins' chance, is made smaller by what the spare adds, so that the number stays right. That has
-room where the budget is at least the mean length of an atom. Below, something is always taken, one atom, and more often a
-shortest one, so that the number is right; below the shortest one there is no way, and the shortest is taken. Nestedness
+Where an example must have one selected token (`at_least_one`) and nothing is selected, because the window lies inside
+an atom or no coin fell, a spare atom is. With each of the m atoms equally likely to be the spare, every token still has
+one chance; the window, or the coins' chance, is made smaller by what the spare adds, so that the number stays right.
+That has room where the budget is at least the mean length of an atom. Below, one atom is always taken, and more often a
+shortest one, so that the number is right; below the shortest there is no way, and the shortest is taken. Nestedness
 holds up to the spare.
 """
 
@@ -218,7 +218,7 @@ def _list_atoms(atoms, maskable, first, last, lengths):
 
 @compiled
 def _spare(atoms, maskable, first, last, lengths, num_atoms, budget, seed):
-    """Begin and end of the atom that is taken where nothing else is: any, or a shortest one where the mean is too long."""
+    """Begin and end of the atom that is taken where nothing else is: any, or a shortest one if the mean is too long."""
     total, shortest, num_shortest = 0, lengths[0], 0
     for j in range(num_atoms):
         total += lengths[j]

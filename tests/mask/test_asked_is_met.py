@@ -1,8 +1,8 @@
 """Settings drawn at random: the share that is asked for is the share that is reached, in every tenth of an example.
 
 Bounds are five standard errors of what is summed up, estimated from the examples themselves, and nothing else: no
-tolerance hides a systematic error. With `at_least_one` an example takes max(budget, its shortest atom) on average, evenly
-where its budget is at least its mean atom; shorter examples prefer short atoms, wherever they stand.
+tolerance hides a systematic error. With `at_least_one` an example takes max(budget, its shortest atom) on average,
+evenly where its budget is at least its mean atom; shorter examples prefer short atoms, wherever they stand.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ def drawing(number):
 
 
 def expected_counts(mask, batch, *, ratio, budget, at_least_one):
-    """What each example should have selected on average, by the closed form of ptcli/mask/budget.py, and whether evenly."""
+    """What each example should have selected on average, by ptcli/mask/budget.py, and whether evenly."""
     sizes = per_example(batch.maskable, batch)
     asked = np.rint(ratio * sizes) if budget == "fixed" else ratio * sizes
     if not at_least_one:

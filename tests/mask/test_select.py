@@ -51,8 +51,8 @@ def test_every_word_is_taken_as_often_as_any_other(partition, budget):
 @pytest.mark.parametrize("partition", PARTITIONS)
 @pytest.mark.parametrize("budget", [0, 1, 2, 3])
 def test_the_spare_keeps_the_mean_and_every_word_its_chance(partition, budget):
-    """Words of 4 tokens exceed these budgets, so that a window could be empty. From the mean length of a word on, 20 / 13
-    tokens, every word is taken as often as any other."""
+    """Words of 4 tokens exceed these budgets, so that a window could be empty. Every word is taken as often as any
+    other from the mean length of a word on, 20 / 13 tokens."""
     batch, units, atoms, ranks = laid_out(PARTITIONS[partition])
     anchors = np.random.default_rng(budget).random(COPIES)
     budgets = np.full(COPIES, budget)
