@@ -6,9 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
-
-import ptcli.compiled  # noqa: F401  (it says where compiled loops lie)
 from tests import waiting
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +47,6 @@ class Commands:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
         self.environment |= {
             "OMP_NUM_THREADS": "1",
-            "NUMBA_CACHE_DIR": str(numba.config.CACHE_DIR),  # of this process: loops are compiled once
             "PTCLI_CACHE": str(folder / "cache"),
             "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)]),
         }
