@@ -52,8 +52,7 @@ def test_two_devices_are_one_run_with_the_figures_of_one_device(commands):
     assert printed.count("model: ") == printed.count("train: 41 rows") == printed.count("the model is in") == 1
     assert "2 x CPU (ddp)" in printed
     assert sorted(path.name for path in commands.runs.iterdir()) == ["two"]  # nothing is left of the ranks
-    code, printed = commands.run(PTCLI, *words, "run.name=one")
-    assert code == 0, printed
+    assert commands.run_here(*words, "run.name=one") == 0
     one, two = commands.runs / "one", commands.runs / "two"
     for ours, theirs in zip(figures(two), figures(one), strict=True):
         assert ours == pytest.approx(theirs, abs=1e-3)

@@ -36,8 +36,7 @@ def test_two_devices_are_one_run_with_the_losses_of_one_device(commands):
     assert printed.count("the model is in") == printed.count("model: ") == 1
     assert "2 x CPU (ddp)" in printed
     assert sorted(path.name for path in commands.runs.iterdir()) == ["two"]  # nothing is left of the ranks
-    code, printed = commands.run(PTCLI, *words, "run.name=one")
-    assert code == 0, printed
+    assert commands.run_here(*words, "run.name=one") == 0
     for ours, theirs in zip(losses(commands.runs / "two"), losses(commands.runs / "one"), strict=True):
         assert ours == pytest.approx(theirs, abs=1e-4)
     code, printed = commands.run(PTCLI, *words, TWO, "run.name=one", "budget.steps=8")
@@ -145,8 +144,8 @@ def signal_to(process: int, number: int) -> None:
 
 
 @pytest.mark.parametrize("words", [["batch.size=9"], ["trainer.strategy=single"]])
-def test_what_cannot_be_divided_is_told_before_a_rank_starts(commands, words):
-    code, printed = commands.run(PTCLI, TWO, *words)
-    assert code == 2
-    assert printed.count("ptcli: ") == 1
+def test_what_cannot_be_divided_is_told_before_a_rank_starts(commands, words, capfd):
+    assert commands.run_here(TWO, *words) == 2
+    told = capfd.readouterr()
+    assert (told.out + told.err).count("ptcli: ") == 1
     assert not (commands.runs / ".ranks").exists()
