@@ -29,10 +29,10 @@ demo: $(STAMP)  ## pretrain a small model on embedded text, then look at what it
 	    "This method returns a list [MASK] strings." "This is equivalent [MASK] the following code."
 
 test: $(STAMP)  ## run the tests (without the slow ones)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not gpu"
 
 test-all: $(STAMP)  ## run all tests, the slow ones too; fails where the real corpora are absent (PTCLI_DATA)
-	PTCLI_REQUIRE_DATA=1 $(BIN)/python -m pytest -n $(WORKERS) -m "not gpu"
+	PTCLI_REQUIRE_DATA=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not gpu"
 
 check: $(STAMP)  ## lint, format and types
 	$(BIN)/ruff check .

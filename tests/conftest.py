@@ -13,9 +13,14 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 os.environ.pop("WANDB_API_KEY", None)
 
+import numba  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
+import ptcli.compiled  # noqa: E402, F401  (it says where compiled loops lie)
 import tests.typechecking  # noqa: E402, F401  (the hook looks it up by name)
+
+# Loops are compiled once: not again wherever a test has a cache of its own, nor in processes that it starts.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(numba.config.CACHE_DIR))
 
 # Shapes in signatures are checked whenever a model or an objective runs in a test.
 install_import_hook(

@@ -3,7 +3,6 @@
 import json
 import random
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import yaml
 
 from ptcli.cli import main
 from tests.command.toy import corpus, metrics, run_folder, settings, start
+from tests.waiting import finish, until_file
 
 
 @pytest.fixture(autouse=True)
@@ -170,13 +170,9 @@ def test_chinese_with_gold_words(tmp_path):
 
 def kill_when(process, run, step):
     """Send SIGKILL once `step` is logged."""
-    deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline:
-        path = run / "metrics.jsonl"
-        if path.exists() and f'"step": {step}' in path.read_text():
-            process.send_signal(signal.SIGKILL)
-        time.sleep(0.005)
-    process.wait()
+    until_file(run / "metrics.jsonl", f'"step": {step}', while_runs=process)
+    process.kill()
+    finish(process)
 
 
 @pytest.mark.parametrize("attempt", range(2))
@@ -199,17 +195,13 @@ def test_a_killed_run_ends_as_an_undisturbed_one(tmp_path, attempt):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_a_checkpoint_and_the_command_that_goes_on(tmp_path, number, code):
-    words = settings(tmp_path, "budget.steps=100000", "run.name=stopped", "save.every=0", "eval.every=0")
+    words = settings(tmp_path, "budget.steps=1000000", "run.name=stopped", "save.every=0", "eval.every=0")
     process = start(["pretrain", *words], tmp_path)
     run = tmp_path / "runs" / "stopped"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (run / "metrics.jsonl").exists():
-        time.sleep(0.05)
-    while time.monotonic() < deadline and '"step": 3' not in (run / "metrics.jsonl").read_text():
-        time.sleep(0.05)
+    until_file(run / "metrics.jsonl", '"step": 3', while_runs=process)
     process.send_signal(number)
-    told, _ = process.communicate(timeout=30)
-    assert process.returncode == code, told
+    ended_with, told = finish(process)
+    assert ended_with == code, told
     assert "Go on with: ptcli pretrain" in told
     assert (run / "checkpoints" / "latest").is_file()
     assert json.loads((run / "summary.json").read_text())["status"] == "interrupted"

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow
 import pytest
-from allpairspy import AllPairs
 from pyarrow import parquet
 from writers import combinations
 from writers.combinations import Choice, page, refused_pairs, slots, together
@@ -14,9 +13,10 @@ from writers.combinations import Choice, page, refused_pairs, slots, together
 from ptcli.config import choices
 from ptcli.config.facts import Facts
 from ptcli.config.fit import fit
+from tests.docs.covering import covering_array
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "combinations.md"
-TRAINING_SHARES = 8
+TRAINING_SHARES = 32
 # accepted pairs for which no choice of a third slot serves both: gold words come with text, ids with none
 NEVER_IN_ONE_ROW = [("words=gold", "tokenizer=ids")]
 COUNT = Path(__file__).with_name("combinations.json")
@@ -31,6 +31,11 @@ NEEDS_A_FILE = {"tokenizer": ("pretrained",)}  # choices that need something fro
 @pytest.fixture(scope="module")
 def found() -> dict[str, list[Choice]]:
     return slots()
+
+
+@pytest.fixture(scope="module")
+def rows(found) -> list[list[Choice]]:
+    return covering_array(columns_of(found))
 
 
 @pytest.fixture(scope="module")
@@ -170,55 +175,6 @@ def _stays_out(choice: Choice) -> bool:
     return choice.group in PARTS_ALONE and file is not None and not file.is_part
 
 
-def covering_array(found) -> list[list[Choice]]:
-    """Rows in which every accepted pair of choices of two slots stands together at least once.
-
-    The library builds rows greedily and leaves out pairs that end in a refused row; those get rows of their own.
-    """
-    columns = columns_of(found)
-    rows = [list(row) for row in AllPairs(columns, filter_func=lambda row: fit(together(*row)) == [])]
-    missing = {
-        frozenset((a.typed, b.typed)): (a, b)
-        for first, second in itertools.combinations(columns, 2)
-        for a, b in itertools.product(first, second)
-        if fit(together(a, b)) == []
-    }
-    for row in rows:
-        _strike(missing, row)
-    while missing:
-        pair = next(iter(missing.values()))
-        row = _completed(pair, columns, missing)
-        if row is not None:
-            rows.append(row)
-        _strike(missing, row or list(pair))
-    return rows
-
-
-def _strike(missing, row: list[Choice]) -> None:
-    for a, b in itertools.combinations(row, 2):
-        missing.pop(frozenset((a.typed, b.typed)), None)
-
-
-def _completed(pair, columns, missing) -> list[Choice] | None:
-    """A whole accepted row around a pair, with as many other missing pairs as come along; None where there is none."""
-    return _extended(list(pair), [column for column in columns if not any(c in column for c in pair)], missing)
-
-
-def _extended(row: list[Choice], open_columns, missing) -> list[Choice] | None:
-    """The row with a choice of each open column, the most useful ones that fit; None where there are none."""
-    if not open_columns:
-        return row
-    column, *rest = open_columns
-
-    def gain(choice: Choice) -> int:
-        return sum(frozenset((choice.typed, other.typed)) in missing for other in row)
-
-    for choice in sorted(column, key=gain, reverse=True):
-        if fit(together(*row, choice)) == [] and (whole := _extended([*row, choice], rest, missing)) is not None:
-            return whole
-    return None
-
-
 def toy_overrides(row: list[Choice], *, text: Path) -> list[str]:
     """A row as a command line that trains two steps of a toy model. `text`: the folder of the fixture."""
     chosen = [choice.typed for choice in row]
@@ -259,8 +215,7 @@ def toy_overrides(row: list[Choice], *, text: Path) -> list[str]:
     return [*chosen, *itertools.chain(*(texts.get(typed, []) for typed in chosen)), *toy]
 
 
-def test_the_covering_array_covers_every_accepted_pair(found, refused):
-    rows = covering_array(found)
+def test_the_covering_array_covers_every_accepted_pair(found, refused, rows):
     seen = {frozenset((a.typed, b.typed)) for row in rows for a, b in itertools.combinations(row, 2)}
     no = {frozenset((pair.first, pair.second)) for pair in refused}
     wanted = {
@@ -269,6 +224,8 @@ def test_the_covering_array_covers_every_accepted_pair(found, refused):
         for a, b in itertools.product(first, second)
     }
     assert wanted - no - seen == {frozenset(pair) for pair in NEVER_IN_ONE_ROW}
+    assert not seen & no
+    assert all(fit(together(*row)) == [] for row in rows)
     left_out = {c.typed for c in itertools.chain(*found.values())} - {c.typed for row in rows for c in row}
     other_slots = {c.typed for name in found for c in found[name] if name not in (*COVERED, *COVERED_INSIDE)}
     presets = {c.typed for name in PARTS_ALONE for c in found[name] if _stays_out(c)}
@@ -300,12 +257,12 @@ def text(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("share", range(TRAINING_SHARES))
-def test_the_covering_array_trains(found, text, monkeypatch, capfd, share):
+def test_the_covering_array_trains(rows, text, monkeypatch, capfd, share):
     """Every row, two steps, through the command line; in shares, so that several processes can take them."""
     from ptcli.cli import main
 
     monkeypatch.chdir(text)
-    rows = covering_array(found)[share::TRAINING_SHARES]
+    rows = rows[share::TRAINING_SHARES]
     failed = []
     for number, row in enumerate(rows):
         words = toy_overrides(row, text=text)

@@ -4,12 +4,12 @@ import os
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import numba
+import pytest
 
-import ptcli.compiled  # noqa: F401  (it says where compiled loops lie)
+from ptcli.cli import main
+from tests import waiting
 
 ROOT = Path(__file__).parents[2]
 PTCLI = [sys.executable, "-m", "ptcli"]
@@ -50,7 +50,6 @@ class Commands:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
         self.environment |= {
             "OMP_NUM_THREADS": "1",
-            "NUMBA_CACHE_DIR": str(numba.config.CACHE_DIR),  # of this process: loops are compiled once
             "PTCLI_CACHE": str(folder / "cache"),
             "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)]),
         }
@@ -80,47 +79,15 @@ class Commands:
 
     def run(self, command: list[str], *words: str, **environment: str) -> tuple[int, str]:
         """The exit code and all that was printed; no rank is left."""
-        process = self.start(command, *words, **environment)
-        return finish(process)
+        return waiting.finish(self.start(command, *words, **environment))
+
+    def run_here(self, *words: str) -> int:
+        """The exit code of a command that starts no rank, in this process, which is quicker."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PTCLI_CACHE", self.environment["PTCLI_CACHE"])
+            return main([self.name, *self.words, *words])
 
     def rank(self, number: int) -> int:
         """The process of a rank that `trainer.devices` has started."""
         (file,) = (self.runs / ".ranks").glob(f"*/process-{number}")
         return int(file.read_text())
-
-
-def finish(process: subprocess.Popen, *, timeout: float = 120) -> tuple[int, str]:
-    """Exit code and what was printed since."""
-    try:
-        printed, _ = process.communicate(timeout=timeout)
-    finally:
-        process.kill()
-    return process.returncode, printed
-
-
-def wait_for(process: subprocess.Popen, text: str) -> str:
-    """Read what is printed up to a line that holds `text`."""
-    read = ""
-    assert process.stdout is not None
-    for line in process.stdout:
-        read += line
-        if text in line:
-            return read
-    raise AssertionError(f"{text!r} did not come:\n{read}")
-
-
-def are_gone(processes: list[int], *, within: float = 10.0) -> bool:
-    """Whether processes end within some seconds."""
-    end = time.monotonic() + within
-    while time.monotonic() < end:
-        if not any(Path(f"/proc/{one}/cmdline").exists() and _is_running(one) for one in processes):
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def _is_running(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from tests.command.reviews import SETTINGS, pretrained, reviews
-from tests.launch.commands import PTCLI, TORCHRUN, Commands, are_gone, finish, wait_for
+from tests.launch.commands import PTCLI, TORCHRUN, Commands
 from tests.launch.test_launcher import signal_to, summary
+from tests.waiting import finish, until_gone, until_line
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 TWO = "trainer.devices=2"
@@ -51,8 +52,7 @@ def test_two_devices_are_one_run_with_the_figures_of_one_device(commands):
     assert printed.count("model: ") == printed.count("train: 41 rows") == printed.count("the model is in") == 1
     assert "2 x CPU (ddp)" in printed
     assert sorted(path.name for path in commands.runs.iterdir()) == ["two"]  # nothing is left of the ranks
-    code, printed = commands.run(PTCLI, *words, "run.name=one")
-    assert code == 0, printed
+    assert commands.run_here(*words, "run.name=one") == 0
     one, two = commands.runs / "one", commands.runs / "two"
     for ours, theirs in zip(figures(two), figures(one), strict=True):
         assert ours == pytest.approx(theirs, abs=1e-3)
@@ -67,7 +67,7 @@ def test_two_devices_are_one_run_with_the_figures_of_one_device(commands):
 @pytest.mark.distributed
 def test_a_signal_to_one_rank_makes_a_checkpoint_and_143(commands):
     process = commands.start(PTCLI, TWO, "budget.epochs=20000", "run.name=stopped", "eval.every=0")
-    wait_for(process, "step 5 ")
+    until_line(process, "step 5 ")
     ranks = [commands.rank(number) for number in range(2)]
     signal_to(ranks[1], signal.SIGTERM)
     code, printed = finish(process)
@@ -75,7 +75,7 @@ def test_a_signal_to_one_rank_makes_a_checkpoint_and_143(commands):
     assert printed.count("Stopped at step") == 1
     step = summary(commands.runs / "stopped")["step"]
     assert (commands.runs / "stopped" / "checkpoints" / "latest").read_text().strip() == f"step-{step:08d}"
-    assert are_gone(ranks)
+    until_gone(ranks)
 
 
 @pytest.mark.distributed

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from tests.launch.commands import PTCLI, TORCHRUN, Commands, finish
+from tests.launch.commands import PTCLI, TORCHRUN, Commands
+from tests.waiting import finish_all
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_sruns_variables_make_a_group(commands, command):
     processes = [
         commands.start(command, *words, SLURM_PROCID=str(rank), SLURM_LOCALID=str(rank), **shared) for rank in (0, 1)
     ]
-    (code, printed), (other_code, other) = [finish(process) for process in processes]
+    (code, printed, _), (other_code, other, _) = finish_all(processes)
     assert (code, other_code) == (0, 0), printed + other
     assert "2 x CPU (fsdp)" in printed
     assert other == ""

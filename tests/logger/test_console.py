@@ -7,6 +7,7 @@ import pexpect
 import pytest
 
 from ptcli.logger.console import Console, duration, evaluation_in_words, training_in_words
+from tests.waiting import HANG
 
 ROOT = Path(__file__).parents[2]
 TRAIN = {"train/loss": 5.4321, "train/masked_lm_accuracy": 0.1234, "train/tokens_per_second": 12345.6}
@@ -87,7 +88,7 @@ def test_a_closed_pipe_does_not_end_training():
     process.stdout.readline()
     process.stdout.close()
     error = process.stderr.read()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(HANG) == 0
     assert error == "trained\n"
 
 
@@ -104,7 +105,7 @@ def test_a_terminal_has_a_bar_that_fits(width, has_figures, has_left):
         env=env,
         dimensions=(24, width),
         encoding="utf-8",
-        timeout=60,
+        timeout=HANG,
     )
     output = child.read()
     child.wait()

@@ -6,21 +6,23 @@ import pytest
 
 from ptcli.errors import ConfigError
 from ptcli.run.folder import RunFolder
+from tests.waiting import finish, until_line
 
 HOLDER = """
-import sys, time
+import sys
 from pathlib import Path
 from ptcli.run.folder import RunFolder
 with RunFolder(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
 def test_two_processes_are_kept_apart_and_a_killed_one_leaves_the_lock_free(tmp_path):
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path / "run")], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "run")]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        assert holder.stdout.readline() == "held\n"
+        until_line(holder, "held")
         with (
             pytest.raises(ConfigError, match=rf"process {holder.pid} on .*run\.name=NAME"),
             RunFolder(tmp_path / "run"),
@@ -28,7 +30,7 @@ def test_two_processes_are_kept_apart_and_a_killed_one_leaves_the_lock_free(tmp_
             pass
     finally:
         holder.kill()
-        holder.communicate()
+        finish(holder)
     with RunFolder(tmp_path / "run") as run:
         assert run.status is None
 

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from ptcli.store.workers import encode_batches
 from ptcli.tokenizer.wordpiece import WordPiece
 from ptcli.words.unicode import Unicode
 from tests.store.test_prepare import Given
+from tests.waiting import finish, until_gone, until_line
 
 TEXTS = [f"Sentence {n} of it. Another one, {'long ' * (n % 7)}and over! " * (1 + n % 5) for n in range(60)]
 
@@ -145,19 +145,8 @@ def test_processes_end_with_the_one_that_asked(tokenizer, tmp_path, how):
     (tmp_path / "parent.py").write_text(PARENT)
     command = [sys.executable, str(tmp_path / "parent.py"), str(tmp_path / "tokenizer")]
     parent = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    children = [int(pid) for pid in parent.stdout.readline().split()]
+    children = [int(pid) for pid in until_line(parent, "\n").split()]
     assert len(children) == 2
     parent.send_signal(how)
-    parent.communicate(timeout=20)
-    end = time.monotonic() + 20
-    while any(alive(pid) for pid in children):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    finish(parent)
+    until_gone(children)

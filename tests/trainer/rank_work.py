@@ -37,6 +37,7 @@ from ptcli.trainer.step import TrainingStep
 from ptcli.trainer.trainer import Trainer
 from ptcli.trainer.training import Every, Training
 from ptcli.trainer.weights import named_tensors, save_model
+from tests import waiting
 from tests.model.build import CONF, NO_PAIR, PAIR, compose_model, encoder, random_rows, scored
 from tests.trainer.toy import Step, ToyModel, ToyObjective, counts_of, cut, rows
 
@@ -74,16 +75,12 @@ def start(
     ]
 
 
-def finish(processes: list[subprocess.Popen], *, timeout: float = 120) -> list[int]:
+def finish(processes: list[subprocess.Popen]) -> list[int]:
     """Their exit codes; none is left."""
-    try:
-        errors = [process.communicate(timeout=timeout)[1] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    codes = [process.returncode for process in processes]
+    ended = waiting.finish_all(processes)
+    codes = [code for code, _, _ in ended]
     if any(codes):
-        print("\n".join(errors))
+        print("\n".join(error for _, _, error in ended))
     return codes
 
 
@@ -373,7 +370,7 @@ def stopped_while_evaluating(ranks: Ranks, folder: Path):
 
     def evaluate():
         print("evaluating", flush=True)
-        time.sleep(100)
+        time.sleep(waiting.HANG)
         return {}
 
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from ptcli.logger.logger import Sink
 from ptcli.trainer.signals import Interrupted
 from tests.trainer.toy import train
+from tests.waiting import HANG
 
 
 class Slow(Sink):
@@ -17,7 +18,8 @@ class Slow(Sink):
 
 def long_evaluation():
     print("evaluating", flush=True)
-    time.sleep(60)
+    time.sleep(HANG)
+    print("evaluated", flush=True)
     return {"eval/masked_lm_loss": 1.0}
 
 

@@ -13,6 +13,7 @@ from ptcli.trainer.state import TrainingState
 from tests.trainer.test_checkpoint import flip
 from tests.trainer.test_loop import assert_equal, undisturbed  # noqa: F401 (a fixture)
 from tests.trainer.toy import Recorder, train
+from tests.waiting import HANG, end_of, give_a_chance
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def held(monkeypatch):
     gate, write = threading.Event(), checkpoint_module.write_tensors
 
     def wait(*arguments):
-        assert gate.wait(60)
+        assert gate.wait(HANG)
         write(*arguments)
 
     monkeypatch.setattr(checkpoint_module, "write_tensors", wait)
@@ -52,11 +53,14 @@ def test_the_next_one_waits_for_the_one_before(tmp_path, held):
     run = train(tmp_path / "run", steps=2, save_every=0, evaluate=None, leave_after=1)
     checkpoints = Checkpoints(tmp_path / "checkpoints")
     checkpoints.save(taken_at(run, 1))
-    threading.Timer(0.3, held.set).start()
-    begun = time.monotonic()
-    checkpoints.save(taken_at(run, 2))
-    assert time.monotonic() - begun > 0.2
-    assert checkpoints.steps()[0] == 1
+    found = []
+    next_one = threading.Thread(target=lambda: found.append((checkpoints.save(taken_at(run, 2)), checkpoints.steps())))
+    next_one.start()
+    give_a_chance()
+    assert found == []
+    held.set()
+    end_of(next_one)
+    assert found[0][1][0] == 1
     checkpoints.finish()
     assert checkpoints.steps() == [1, 2]
 

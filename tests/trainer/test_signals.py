@@ -14,6 +14,7 @@ from ptcli.trainer.checkpoint import Checkpoints
 from ptcli.trainer.signals import StopSignals
 from tests.trainer.test_loop import assert_equal
 from tests.trainer.toy import train
+from tests.waiting import HANG, end_of, finish, until_line
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,15 +30,6 @@ def start(folder, *arguments):
     )
 
 
-def wait_for(process, text):
-    seen = ""
-    for line in process.stdout:
-        seen += line
-        if text in line:
-            return
-    raise AssertionError(f"{text!r} never came:\n{seen}")
-
-
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
@@ -47,10 +39,10 @@ def undisturbed(tmp_path_factory):
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_saves_the_step_and_says_how_to_go_on(tmp_path, undisturbed, number, exit_code):
     process = start(tmp_path / "run")
-    wait_for(process, "step 6\n")
+    until_line(process, "step 6\n")
     process.send_signal(number)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == exit_code, output
+    code, output = finish(process)
+    assert code == exit_code, output
     assert "Go on with: ptcli pretrain" in output
     assert Checkpoints(tmp_path / "run/checkpoints").steps()[-1] >= 6
     assert json.loads((tmp_path / "run/summary.json").read_text())["status"] == "interrupted"
@@ -60,12 +52,11 @@ def test_a_signal_saves_the_step_and_says_how_to_go_on(tmp_path, undisturbed, nu
 
 def test_a_signal_breaks_off_an_evaluation_which_is_made_later(tmp_path, undisturbed):
     process = start(tmp_path / "run", "eval")
-    wait_for(process, "evaluating")
-    begun = time.monotonic()
+    until_line(process, "evaluating")
     process.terminate()
-    process.communicate(timeout=60)
-    assert process.returncode == 143
-    assert time.monotonic() - begun < 20
+    code, output = finish(process)
+    assert code == 143, output
+    assert "evaluated" not in output
     assert Checkpoints(tmp_path / "run/checkpoints").steps()[-1] == 5
     assert_equal(tmp_path / "run", train(tmp_path / "run"), undisturbed)
 
@@ -98,14 +89,14 @@ def test_handlers_are_restored_and_other_threads_have_none():
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join()
+    end_of(thread)
     assert failures == []
 
 
 def test_unless_stopped():
     with StopSignals() as stop:
         assert stop.unless_stopped(lambda: 3) == 3
-        assert stop.unless_stopped(lambda: os.kill(os.getpid(), signal.SIGTERM) or time.sleep(30)) is None
+        assert stop.unless_stopped(lambda: os.kill(os.getpid(), signal.SIGTERM) or time.sleep(HANG)) is None
         assert stop.unless_stopped(lambda: 3) is None
     assert stop.exit_code == 143
 
@@ -115,9 +106,9 @@ def kill_and_resume(folder, undisturbed, generator, times):
         process = start(folder)
         # a run that was killed after its last checkpoint has no step left, and prints none
         if any(line.startswith("step ") for line in process.stdout):
-            time.sleep(generator.uniform(0, 0.6))
+            time.sleep(generator.uniform(0, 0.6))  # any moment will do
         process.kill()
-        process.communicate(timeout=60)
+        finish(process)
     assert_equal(folder, train(folder), undisturbed)
 
 
