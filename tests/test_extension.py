@@ -43,8 +43,9 @@ def pretrain(folder, name, *words):
 
 def composed(*words):
     from ptcli.config.compose import composer
+    from ptcli.config.outside import Outside, bring
 
-    with composer("pretrain", extra=["conf"]) as compose:
+    with bring(Outside(("conf",))), composer("pretrain") as compose:
         config = compose([*SMALL, "tokenizer.vocab_size=1024", *words]).config
     config.plugins = ["mine"]
     return config

@@ -1,14 +1,35 @@
 """Tab completion (bash): commands here, groups, choices and keys by Hydra, which knows nothing of sub-commands."""
 
 import os
+import shlex
 from collections.abc import Sequence
 
 from ptcli.config import choices
 from ptcli.config.command import commands
+from ptcli.config.outside import Outside, bring, sort_out
+from ptcli.config.targets import check_plugins
+from ptcli.errors import ConfigError
 
 
 def complete(words: Sequence[str]) -> int:
     """Answer `ptcli -sc install=bash` and the question that the shell asks at every tab (`-sc query=bash`)."""
+    with bring(_typed_so_far()):
+        return _complete(words)
+
+
+def _typed_so_far() -> Outside:
+    """What the line brings from outside, also behind the cursor; nothing where that is not there (yet)."""
+    try:
+        typed = shlex.split(os.environ.get("COMP_LINE", ""))
+        outside, _ = sort_out(typed)
+        check_plugins(outside.packages, typed)
+        commands()
+    except (ConfigError, ValueError):
+        return Outside()
+    return outside
+
+
+def _complete(words: Sequence[str]) -> int:
     known = {command.name: command for command in commands()}
     if not any(word.startswith("query=") for word in words):
         _hydra_completion(words, command=next(name for name, command in known.items() if command.root))

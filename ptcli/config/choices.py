@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from ptcli.config.comments import description, key_comments
-from ptcli.config.locate import conf_folder
+from ptcli.config.outside import conf_folders
+from ptcli.errors import ConfigError
 
 Keys = dict[str, tuple[Any, str]]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C, where PyYAML has it, is ten times faster
@@ -39,14 +40,34 @@ class Choice:
         return description(self._text)
 
     @property
+    def is_own(self) -> bool:
+        """True where it lies in a folder of the user's."""
+        return self.folder in conf_folders()[1:]
+
+    @property
     def is_part(self) -> bool:
         """True where the choice has code of its own; a preset has only YAML."""
+        if self.is_own:
+            return self.target is not None and not self.target.startswith("ptcli.")
         return (Path(__file__).parents[1] / self.group / f"{self.name}.py").is_file()
+
+    @property
+    def target(self) -> str | None:
+        """The `_target_` that the file itself names, where it names one."""
+        nested = self.values.get(self.name)  # of a group whose choices lie beside each other by their names
+        named = self.values.get("_target_") or (nested.get("_target_") if isinstance(nested, dict) else None)
+        return str(named) if named else None
+
+    @property
+    def folder(self) -> Path:
+        """The folder that holds the groups."""
+        return self.path.parents[len(Path(self.group).parts)]
 
     def base(self) -> "Choice | None":
         """The choice of the same group that this one begins with, if any. The types of a root are no file."""
         names = [entry for entry in self.values.get("defaults") or [] if isinstance(entry, str) and entry != "_self_"]
-        found = (find(self.group, name, folder=_root_of(self)) for name in names)
+        alone = None if self.folder in conf_folders() else self.folder
+        found = (find(self.group, name, folder=alone) for name in names)
         return next((choice for choice in found if choice is not None), None)
 
     def key_table(self) -> Keys:
@@ -80,8 +101,13 @@ def flatten(node: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def groups(folder: Path | None = None) -> tuple[str, ...]:
-    """All groups of conf/, nested ones as `model/position`, in alphabetical order."""
-    return _groups(folder or conf_folder())
+    """All groups of conf/, nested ones as `model/position`, in alphabetical order; also those of a user's own roots.
+
+    Here and below `folder` is one that is looked into alone; None: conf/ and the folders that the command line brings.
+    """
+    first, *others = _folders(folder)
+    own = {group for other in others for group in _groups_of_roots(other)}
+    return tuple(sorted({*_groups(first), *own})) if own else _groups(first)
 
 
 @functools.cache
@@ -90,23 +116,66 @@ def _groups(root: Path) -> tuple[str, ...]:
     return tuple(sorted(found - {"."}))
 
 
+def _groups_of_roots(own: Path) -> set[str]:
+    """What lies in a user's folder is no group for that alone: its defaults list says so."""
+    named = {group for path in own.glob("*.yaml") for group, _ in _entries(Choice("", path.stem, path))}
+    return {group for group in named if "@" not in group and (own / group).is_dir()}
+
+
 def choices(group: str, folder: Path | None = None) -> list[Choice]:
     """The choices of a group in alphabetical order; none where there is no such group."""
-    root = folder or conf_folder()
-    return [Choice(group, path.stem, path) for path in sorted((root / group).glob("*.yaml"))]
+    found: dict[str, Choice] = {}
+    for root in _folders(folder):
+        for path in (root / group).glob("*.yaml"):
+            found.setdefault(path.stem, Choice(group, path.stem, path))
+    return [found[name] for name in sorted(found)]
 
 
 def find(group: str, name: str, folder: Path | None = None) -> Choice | None:
     """One choice of a group, or None. A name is no path: a phase of a loaded configuration gives one."""
     if Path(name).name != name:
         return None
-    path = (folder or conf_folder()) / group / f"{name}.yaml"
-    return Choice(group, name, path) if path.is_file() else None
+    paths = (root / group / f"{name}.yaml" for root in _folders(folder))
+    return next((Choice(group, name, path) for path in paths if path.is_file()), None)
 
 
 def root(name: str, folder: Path | None = None) -> Choice:
     """A root file (conf/pretrain.yaml) read in the same way as a choice."""
-    return Choice("", name, (folder or conf_folder()) / f"{name}.yaml")
+    return find("", name, folder) or Choice("", name, _folders(folder)[0] / f"{name}.yaml")
+
+
+def unread(group: str | None = None) -> list[tuple[Choice, Choice]]:
+    """Files of the user's folders that are never read; with each the choice of that name in a folder before."""
+    found = []
+    for number, own in enumerate(conf_folders()):
+        for name in ("", *groups()) if group is None else (group,):
+            for path in sorted((own / name).glob("*.yaml")) if number else ():
+                first = find(name, path.stem)
+                if first and first.path != path and first.path.read_bytes() != path.read_bytes():
+                    found.append((Choice(name, path.stem, path), first))
+    return found
+
+
+def check_own_folders(*, unread_too: bool = True) -> None:
+    """Raise ConfigError for a folder of the user's that holds no choice; also for a file in it that is never read."""
+    for own in conf_folders()[1:]:
+        if not any(any((own / name).glob("*.yaml")) for name in ("", *groups())) and not (own / "hydra").is_dir():
+            raise ConfigError(f"{own}: there is no choice in this folder. One of mask is {own}/mask/NAME.yaml")
+        if own.name in {group.rpartition("/")[2] for group in groups()} and not any(map(Path.is_dir, own.iterdir())):
+            raise ConfigError(f"{own}: this is the folder of a group. Type the one above it: {own.parent}")
+    if unread_too and (hidden := unread()):
+        first, taken = hidden[0]
+        typed = f"{first.group}={first.name}" if first.group else f"{first.name}.yaml"
+        more = f" So are {len(hidden) - 1} more." if len(hidden) > 1 else ""
+        raise ConfigError(
+            f"{first.path} is never read, because there is a {typed} in {taken.folder}, which "
+            f"comes first.{more} Give the file another name; to change a choice, begin yours with "
+            f"defaults: [{first.name}, _self_]"
+        )
+
+
+def _folders(folder: Path | None) -> tuple[Path, ...]:
+    return (folder,) if folder else conf_folders()
 
 
 def default_choices(root_name: str, folder: Path | None = None) -> dict[str, str]:
@@ -122,7 +191,7 @@ def default_choices(root_name: str, folder: Path | None = None) -> dict[str, str
         if choice is None:
             continue
         for inner, inner_name in _entries(choice):
-            if (choice.path.parent / inner).is_dir():
+            if f"{group}/{inner}" in groups(folder):
                 chosen[f"{group}/{inner}"] = inner_name
     return chosen
 
@@ -140,8 +209,3 @@ def shown(value: Any) -> str:
 def _entries(choice: Choice) -> list[tuple[str, str]]:
     mappings = [entry for entry in choice.values.get("defaults") or [] if isinstance(entry, dict)]
     return [(k, v) for entry in mappings for k, v in entry.items() if not k.startswith(("override ", "/")) and v]
-
-
-def _root_of(choice: Choice) -> Path:
-    depth = len(Path(choice.group).parts)
-    return choice.path.parents[depth]

@@ -21,6 +21,7 @@ from ptcli.command_line.explain import explain
 from ptcli.command_line.quoting import Words
 from ptcli.config import choices as conf
 from ptcli.config.locate import conf_folder
+from ptcli.config.outside import brought
 from ptcli.config.root import register
 
 _BUDGETS = ("steps", "tokens", "epochs", "minutes")
@@ -52,17 +53,18 @@ def settle(overrides: Sequence[str]) -> list[str]:
 class composer:  # noqa: N801 - a context manager, used as a function
     """Compose many configurations of one root. Those that differ in values alone are composed once and then changed."""
 
-    def __init__(self, root: str, *, folder: Path | None = None, extra: Sequence[str] = ()) -> None:
-        """`extra`: further folders of YAML (--config-dir)."""
-        self._root, self._folder = root, folder or conf_folder()
-        self._extra = [f"hydra.searchpath=[{','.join(_as_url(path) for path in extra)}]"] if extra else []
+    def __init__(self, root: str, *, folder: Path | None = None) -> None:
+        """`folder`: one that is looked into alone; None: conf/ and the folders that the command line brings."""
+        self._root, self._folder = root, folder
+        own = brought().folders if folder is None else ()
+        self._search = [f"hydra.searchpath=[{','.join(_as_url(path) for path in own)}]"] if own else []
         self._cache: dict[tuple[str, ...], Composed] = {}
 
     def __enter__(self) -> "composer":
         register(self._root)
         self._outer = GlobalHydra.instance().hydra  # a command may compose more while Hydra runs it
         GlobalHydra.instance().clear()
-        self._hydra = initialize_config_dir(str(self._folder), version_base="1.3", job_name=self._root)
+        self._hydra = initialize_config_dir(str(self._folder or conf_folder()), version_base="1.3", job_name=self._root)
         self._hydra.__enter__()
         return self
 
@@ -83,8 +85,8 @@ class composer:  # noqa: N801 - a context manager, used as a function
             return Composed(config, base.choices)
 
     def for_hydra(self, overrides: Sequence[str]) -> list[str]:
-        """The overrides, and the one that makes the further folders known."""
-        return [*overrides, *self._extra]
+        """The overrides, and the one that makes the user's own folders known."""
+        return [*(word for word in overrides if not word.startswith("hydra.searchpath=")), *self._search]
 
     def _compose(self, overrides: Sequence[str]) -> Composed:
         config = hydra_compose(self._root, self.for_hydra(overrides), return_hydra_config=True)

@@ -16,15 +16,20 @@ from typing import Any
 import ptcli
 from ptcli.config import choices
 from ptcli.config.command import root_of
+from ptcli.config.outside import Outside, brought
 
 Kinds = frozenset[str]
 UNKNOWN: Kinds = frozenset()
 _NAMES = {"str", "int", "float", "bool"}
 
 
-@functools.cache
 def kinds(key: str, root: str, folder: Path | None = None) -> Kinds:
     """Names of the types that the dotted key takes in this root; empty where that is not known."""
+    return _kinds(key, root, folder, brought())
+
+
+@functools.cache
+def _kinds(key: str, root: str, folder: Path | None, outside: Outside) -> Kinds:
     segments = key.split(".")
     found = _in_dataclass(root_of(root), segments)
     if found:
