@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 
 import ptcli
-from ptcli.config.choices import check_own_folders, default_choices, root
+from ptcli.config.choices import default_choices, root
 from ptcli.config.command import Command, commands, find
 from ptcli.config.outside import bring, sort_out
+from ptcli.config.own_folders import check_own_folders, refuse_unread
 from ptcli.errors import ConfigError, PtcliError
 
 _HELP = ("help", "--help", "-h")
@@ -57,6 +58,7 @@ def _main(words: list[str]) -> int:
 
         check_plugins(outside.packages, words)
     with bring(outside):
+        check_own_folders()
         if others[:1] and others[0] in _HELP:
             return _help(others[1:])
         return _command(words, others)
@@ -71,7 +73,7 @@ def _command(words: list[str], others: list[str]) -> int:
         os.environ.setdefault(name, value)
     if command.root is None:
         return _without_configuration(command, others[1:])
-    check_own_folders()
+    refuse_unread()
     if not root(command.name).path.is_file():
         raise ConfigError(
             f"ptcli {command.name} needs its configuration, {command.name}.yaml, in a folder of yours. "

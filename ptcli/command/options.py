@@ -12,6 +12,7 @@ from ptcli.config import choices
 from ptcli.config.choices import shown
 from ptcli.config.command import Command
 from ptcli.config.context import Context
+from ptcli.config.own_folders import unread
 from ptcli.errors import ConfigError
 
 COMMAND = Command(
@@ -65,7 +66,6 @@ def run(config: None, context: Context) -> int:
     Raises ConfigError for a group or a choice that does not exist.
     """
     console = Console(highlight=False, soft_wrap=False)
-    choices.check_own_folders(unread_too=False)
     if not context.words:
         console.print(_overview())
         console.print("A choice is typed as group=choice, a key as group.key=value. More: ptcli options GROUP")
@@ -105,7 +105,8 @@ def _compare(words: Sequence[str], console: Console) -> None:
 def _overview(folder: Path | None = None) -> Table:
     table = _table("group", "what it decides", "choices")
     for group in choices.groups(folder):
-        names = listing((choice.name for choice in choices.choices(group, folder)), 12)
+        found = sorted(choices.choices(group, folder), key=lambda choice: not choice.is_own)
+        names = listing((choice.name for choice in found), 12)
         table.add_row(group, _GROUPS.get(group, ""), names)
     return table
 
@@ -132,7 +133,7 @@ def _show(group: str, name: str, console: Console) -> None:
         name = f"{choice.name} (default)" if choice.name == default else choice.name
         table.add_row(name, _kind(choice), escape(choice.description))
     console.print(table)
-    for choice, _ in choices.unread(group):
+    for choice, _ in unread(group):
         console.print(f"{choice.path} is never read: {group}={choice.name} is another. Give the file another name")
     for choice in found:
         base = choice.base()  # what a preset inherits is shown with the choice that it begins with

@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ptcli.config import choices
 from ptcli.config.command import commands
@@ -19,13 +20,15 @@ def complete(words: Sequence[str]) -> int:
 
 def _typed_so_far() -> Outside:
     """What the line brings from outside, also behind the cursor; nothing where that is not there (yet)."""
-    try:
+    outside = Outside()
+    with suppress(ConfigError, ValueError):
         typed = shlex.split(os.environ.get("COMP_LINE", ""))
-        outside, _ = sort_out(typed)
-        check_plugins(outside.packages, typed)
-        commands()
-    except (ConfigError, ValueError):
-        return Outside()
+        found, _ = sort_out(typed)
+        outside = Outside(found.folders)
+        check_plugins(found.packages, typed)
+        with bring(found):
+            commands()
+        outside = found
     return outside
 
 
@@ -46,16 +49,27 @@ def _complete(words: Sequence[str]) -> int:
     if name in ("help", "--help", "-h"):
         print("\n".join(known))
         return 0
+    start = "" if at_new_word else typed[-1]
     if name not in known or known[name].root is None:
-        start = "" if at_new_word else typed[-1]
-        groups = choices.groups() if name in known else []
-        print("\n".join(group for group in groups if group.startswith(start)))
+        groups = choices.groups() if name in known else ()
+        group = start.partition("=")[0]
+        several = (f"{group}={choice.name}" for choice in choices.choices(group)) if "=" in start else groups
+        print("\n".join(word for word in several if word.startswith(start)))
         return 0
-    rest = line.split(name, 1)[1]
-    os.environ["COMP_LINE"] = line = "ptcli" + rest
+    if start.startswith("-") or not choices.root(name).path.is_file():
+        return 0
+    before = [word for word in _others(typed[2:] if at_new_word else typed[2:-1]) if not word.startswith("-")]
+    os.environ["COMP_LINE"] = line = " ".join(["ptcli", *before, start])
     os.environ["COMP_POINT"] = str(len(line))
     _hydra_completion(words, command=name)
     return 0
+
+
+def _others(words: Sequence[str]) -> list[str]:
+    """The words but those that bring something from outside, which Hydra's completion does not read."""
+    with suppress(ConfigError):
+        return sort_out(words)[1]
+    return list(words)
 
 
 def _hydra_completion(words: Sequence[str], *, command: str) -> None:

@@ -55,7 +55,7 @@ def _misplaced(group: str, name: str) -> str:
     for own in conf_folders()[1:]:
         for path in (own / f"{name}.yaml", *own.glob(f"*/{name}.yaml"), *own.glob(f"*/*/{name}.yaml")):
             if path.is_file() and path.parent.relative_to(own).as_posix() not in choices.groups():
-                return f" {path} is not where it is looked for: {own / group / path.name}."
+                return f" {path} is not in the folder of its group: move it to {own / group / path.name}."
     for path in Path().glob(f"*/{group}/{name}.yaml"):
         if Path(path.parts[0]) not in conf_folders():
             return f" {path} is found by --config-dir={path.parts[0]}."

@@ -23,7 +23,7 @@ def provenance(command: str, words: Words, overrides: Sequence[str]) -> str:
     """YAML whose comments name the file of each value, `typed`, or how `scale` changed it. Raises ConfigError."""
     with composer(command) as compose:
         composed = compose(overrides)
-        origins = _origins(command, compose.for_hydra(overrides), conf_folders())
+        origins = _origins(command, overrides, conf_folders())
     as_composed = dict(_leaves(OmegaConf.to_container(composed.config)))
     scale = composed.config.scale if "scale" in composed.config else 1.0
     apply_scale(composed.config, composed.choices, overrides)

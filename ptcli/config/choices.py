@@ -26,12 +26,19 @@ class Choice:
 
     @cached_property
     def _text(self) -> str:
-        return self.path.read_text(encoding="utf-8")
+        try:
+            return self.path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{self.path} cannot be read: it is not UTF-8") from error
 
     @cached_property
     def values(self) -> dict[str, Any]:
         """The file's own content, its defaults list included."""
-        loaded = yaml.load(self._text, Loader=_LOADER)
+        try:
+            loaded = yaml.load(self._text, Loader=_LOADER)
+        except yaml.MarkedYAMLError as error:
+            line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
+            raise ConfigError(f"{self.path} cannot be read:{line} {error.problem}") from error
         return loaded if isinstance(loaded, dict) else {}
 
     @property
@@ -142,36 +149,6 @@ def find(group: str, name: str, folder: Path | None = None) -> Choice | None:
 def root(name: str, folder: Path | None = None) -> Choice:
     """A root file (conf/pretrain.yaml) read in the same way as a choice."""
     return find("", name, folder) or Choice("", name, _folders(folder)[0] / f"{name}.yaml")
-
-
-def unread(group: str | None = None) -> list[tuple[Choice, Choice]]:
-    """Files of the user's folders that are never read; with each the choice of that name in a folder before."""
-    found = []
-    for number, own in enumerate(conf_folders()):
-        for name in ("", *groups()) if group is None else (group,):
-            for path in sorted((own / name).glob("*.yaml")) if number else ():
-                first = find(name, path.stem)
-                if first and first.path != path and first.path.read_bytes() != path.read_bytes():
-                    found.append((Choice(name, path.stem, path), first))
-    return found
-
-
-def check_own_folders(*, unread_too: bool = True) -> None:
-    """Raise ConfigError for a folder of the user's that holds no choice; also for a file in it that is never read."""
-    for own in conf_folders()[1:]:
-        if not any(any((own / name).glob("*.yaml")) for name in ("", *groups())) and not (own / "hydra").is_dir():
-            raise ConfigError(f"{own}: there is no choice in this folder. One of mask is {own}/mask/NAME.yaml")
-        if own.name in {group.rpartition("/")[2] for group in groups()} and not any(map(Path.is_dir, own.iterdir())):
-            raise ConfigError(f"{own}: this is the folder of a group. Type the one above it: {own.parent}")
-    if unread_too and (hidden := unread()):
-        first, taken = hidden[0]
-        typed = f"{first.group}={first.name}" if first.group else f"{first.name}.yaml"
-        more = f" So are {len(hidden) - 1} more." if len(hidden) > 1 else ""
-        raise ConfigError(
-            f"{first.path} is never read, because there is a {typed} in {taken.folder}, which "
-            f"comes first.{more} Give the file another name; to change a choice, begin yours with "
-            f"defaults: [{first.name}, _self_]"
-        )
 
 
 def _folders(folder: Path | None) -> tuple[Path, ...]:

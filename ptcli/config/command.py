@@ -6,7 +6,7 @@ A command of the user's own is `<package>/command/<name>.py` of a package that `
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -100,6 +100,8 @@ def _record(module: str) -> Command:
         )
     if record.module != module:
         raise ConfigError(f"{module}: its record names {record.module}. Write COMMAND = Command(__name__, ...)")
+    if record.root and not (is_dataclass(record.root) and "plugins" in {each.name for each in fields(record.root)}):
+        raise ConfigError(f"{module}: {record.root.__name__} is no dataclass that begins with ptcli.config.root.Root")
     return record
 
 

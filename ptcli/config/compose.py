@@ -1,7 +1,6 @@
 """Net 1: words become a typed configuration, or an explained error. Also in tests, without the command line."""
 
 import copy
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from ptcli.command_line.explain import explain
 from ptcli.command_line.quoting import Words
 from ptcli.config import choices as conf
 from ptcli.config.locate import conf_folder
-from ptcli.config.outside import brought
 from ptcli.config.root import register
 
 _BUDGETS = ("steps", "tokens", "epochs", "minutes")
@@ -56,8 +54,6 @@ class composer:  # noqa: N801 - a context manager, used as a function
     def __init__(self, root: str, *, folder: Path | None = None) -> None:
         """`folder`: one that is looked into alone; None: conf/ and the folders that the command line brings."""
         self._root, self._folder = root, folder
-        own = brought().folders if folder is None else ()
-        self._search = [f"hydra.searchpath=[{','.join(_as_url(path) for path in own)}]"] if own else []
         self._cache: dict[tuple[str, ...], Composed] = {}
 
     def __enter__(self) -> "composer":
@@ -84,12 +80,8 @@ class composer:  # noqa: N801 - a context manager, used as a function
                 _apply(override, config)
             return Composed(config, base.choices)
 
-    def for_hydra(self, overrides: Sequence[str]) -> list[str]:
-        """The overrides, and the one that makes the user's own folders known."""
-        return [*(word for word in overrides if not word.startswith("hydra.searchpath=")), *self._search]
-
     def _compose(self, overrides: Sequence[str]) -> Composed:
-        config = hydra_compose(self._root, self.for_hydra(overrides), return_hydra_config=True)
+        config = hydra_compose(self._root, list(overrides), return_hydra_config=True)
         chosen = chosen_in(config)
         OmegaConf.set_struct(config, False)
         del config["hydra"]
@@ -142,9 +134,3 @@ def _apply(override: Override, config: DictConfig) -> None:
 
 def _bare_key(word: str) -> str:
     return word.split("=", 1)[0].lstrip("+~")
-
-
-def _as_url(path: str) -> str:
-    from ptcli.command_line.quoting import quote
-
-    return quote(f"file://{os.path.abspath(path)}")

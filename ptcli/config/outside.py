@@ -4,6 +4,7 @@ It holds for the whole process, as the command line does. A file never brings an
 """
 
 import importlib.util
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def conf_folders() -> tuple[Path, ...]:
 
 def sort_out(words: Sequence[str]) -> tuple[Outside, list[str]]:
     """What the words bring, and the other words. Raises ConfigError for two --config-dir, or one that is not there."""
-    named: list[str] = []
+    named: list[str] = []  # --config-dir
     searched: list[str] = []
     packages: list[str] = []
     others: list[str] = []
@@ -70,6 +71,8 @@ def sort_out(words: Sequence[str]) -> tuple[Outside, list[str]]:
         elif name == "hydra.searchpath" and equals:
             searched += [_folder_of(url) for url in _texts(value)]
         elif name == "plugins" and equals:
+            if re.fullmatch(r"[\w.,]+", value):
+                raise ConfigError(f"{word}: several may be named, in brackets. Write plugins=[{value}]")
             packages += _texts(value)
         else:
             others.append(word)
@@ -94,7 +97,6 @@ def _texts(value: str) -> list[str]:
         listed = yaml.safe_load(value)
     except yaml.YAMLError:
         return []
-    listed = [listed] if isinstance(listed, str) else listed
     return listed if isinstance(listed, list) and all(isinstance(text, str) for text in listed) else []
 
 
