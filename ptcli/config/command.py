@@ -60,6 +60,11 @@ def commands() -> tuple[Command, ...]:
     return tuple(_record(module) for _, module in sorted(_modules(brought().packages).items()))
 
 
+def names() -> list[str]:
+    """The names of all commands, in alphabetical order; no file is imported."""
+    return sorted(_modules(brought().packages))
+
+
 def find(name: str) -> Command | None:
     """The command of this name, or None."""
     module = _modules(brought().packages).get(name)
