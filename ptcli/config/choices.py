@@ -77,6 +77,12 @@ class Choice:
         found = (find(self.group, name, folder=alone) for name in names)
         return next((choice for choice in found if choice is not None), None)
 
+    def with_base(self) -> dict[str, Any]:
+        """The file's values over those of the choice that it begins with, key by key; without the defaults list."""
+        base = self.base()
+        own = {key: value for key, value in self.values.items() if key != "defaults"}
+        return {**(base.with_base() if base else {}), **own}
+
     def key_table(self) -> Keys:
         """Dotted keys with default and comment: its own, then those of the choice that it begins with.
 

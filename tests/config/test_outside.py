@@ -81,3 +81,18 @@ def test_own_choices_are_among_ours_and_ours_come_first(folders, tmp_path):
         assert choices.choices("mask", conf_folder()) == ours
     assert brought() == Outside()
     assert choices.find("mask", "mine") is None
+
+
+def test_a_phase_takes_a_preset_of_the_users_own(folders, tmp_path):
+    from ptcli.config.compose import composer
+    from ptcli.config.fit import check
+    from ptcli.config.phases import configuration_of, phases_of
+
+    (tmp_path / "one" / "packing").mkdir()
+    (tmp_path / "one" / "packing" / "mine.yaml").write_text("defaults: [best_fit, _self_]\n")
+    with bring(Outside(("one",))):
+        with composer("pretrain") as compose:
+            composed = compose(["phases=[{until:0.5,packing:mine},{packing:full_sentences}]"])
+        check(composed.config, composed.choices)
+        first, _ = phases_of(composed.config)
+        assert configuration_of(composed.config, first).packing == composed.config.packing
