@@ -6,10 +6,13 @@ import sys
 import traceback
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import ptcli
-from ptcli.config.choices import default_choices
+from ptcli.config.choices import default_choices, root
 from ptcli.config.command import Command, commands, find
+from ptcli.config.outside import bring, sort_out
+from ptcli.config.own_folders import check_own_folders, refuse_unread
 from ptcli.errors import ConfigError, PtcliError
 
 _HELP = ("help", "--help", "-h")
@@ -49,15 +52,33 @@ def _main(words: list[str]) -> int:
     if words[0] in ("--version", "-V", "version"):
         print(f"ptcli {ptcli.__version__}")
         return 0
-    if words[0] in _HELP:
-        return _help(words[1:])
+    outside, others = sort_out(words)
+    if outside.packages:
+        from ptcli.config.targets import check_plugins
+
+        check_plugins(outside.packages, words)
+    with bring(outside):
+        check_own_folders()
+        if others[:1] and others[0] in _HELP:
+            return _help(others[1:])
+        return _command(words, others)
+
+
+def _command(words: list[str], others: list[str]) -> int:
+    """Run the command that is the first word. `others`: the words but those that bring something from outside."""
     command, rest = _find(words[0]), words[1:]
     if any(word in _HELP for word in rest):
         return _help([command.name])
     for name, value in command.environment.items():
         os.environ.setdefault(name, value)
     if command.root is None:
-        return _without_configuration(command, rest)
+        return _without_configuration(command, others[1:])
+    refuse_unread()
+    if not root(command.name).path.is_file():
+        raise ConfigError(
+            f"ptcli {command.name} needs its configuration, {command.name}.yaml, in a folder of yours. "
+            f"Type --config-dir=FOLDER"
+        )
     from ptcli.launch.environment import is_one_of_several
     from ptcli.launch.run import run
 
@@ -83,7 +104,9 @@ def _find(name: str) -> Command:
     names = [command.name for command in commands()]
     if "=" in name or name.startswith("-"):
         raise ConfigError(f"the command comes first: ptcli COMMAND {name}\nCommands: {', '.join(names)}")
-    raise ConfigError(f"there is no command {name}.{did_you_mean(name, names)}\nCommands: {', '.join(names)}")
+    own = next((path for path in sorted(Path().glob("*/command/*.py")) if path.stem == name), None)
+    hint = f" {own} is found by plugins=[{own.parts[0]}]." if own else did_you_mean(name, names)
+    raise ConfigError(f"there is no command {name}.{hint}\nCommands: {', '.join(names)}")
 
 
 def _without_configuration(command: Command, words: list[str]) -> int:

@@ -1,7 +1,9 @@
 """Parts from outside, as docs/extending.md has them word for word: no file of the product knows of any of them."""
 
 import json
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from ptcli.cli import main
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 OWN = ["plugins=[mine]", "--config-dir=conf"]
+CHOICES = {"mask": "sentence", "model/attention": "fourier", "auxiliary": "gap"}
 SMALL = ["model/size=tiny", "max_length=32", "batch.size=8", "eval.tokens=600", "trainer.threads=1", "model.dropout=0"]
 
 
@@ -43,21 +46,34 @@ def pretrain(folder, name, *words):
 
 def composed(*words):
     from ptcli.config.compose import composer
+    from ptcli.config.outside import Outside, bring
 
-    with composer("pretrain", extra=["conf"]) as compose:
+    with bring(Outside(("conf",))), composer("pretrain") as compose:
         config = compose([*SMALL, "tokenizer.vocab_size=1024", *words]).config
     config.plugins = ["mine"]
     return config
 
 
-@pytest.mark.parametrize("words", [["mask=sentence"], ["model/attention=fourier"], ["auxiliary=gap"]], ids=" ".join)
-def test_each_trains_and_is_evaluated(folder, words, capsys):
-    name = words[0].split("=")[1]
-    metrics = pretrain(folder, name, *words)
+@pytest.mark.parametrize(("group", "name"), CHOICES.items())
+def test_each_trains_and_is_evaluated(folder, group, name, capsys):
+    """In the lines that a run begins with, metrics.jsonl, and what `ptcli evaluate` prints."""
+    metrics = pretrain(folder, name, f"{group}={name}")
+    first_lines = capsys.readouterr().out.partition("step 2")[0]
+    one_a_row = "each example has a row of its own: the attention lets the examples of a row see each other"
+    assert (one_a_row in first_lines) == (name == "fourier")
     assert metrics["eval/masked_lm_loss"] > 0
+    assert metrics["train/mask_ratio"] == pytest.approx(metrics["train/mask_ratio_asked"], abs=0.02)
     assert ("train/gap_loss" in metrics) == ("eval/gap_loss" in metrics) == (name == "gap")
     assert main(["evaluate", OWN[0], f"checkpoint=runs/{name}", "eval.tokens=600"]) == 0
     assert ("eval/gap_accuracy" in capsys.readouterr().out) == (name == "gap")
+
+
+def test_a_run_is_named_after_the_mask_and_its_line_brings_the_parts_again(folder, capsys):
+    assert main(["pretrain", *OWN, *SMALL, "budget.steps=1", "eval.every=0", "mask=sentence"]) == 0
+    assert capsys.readouterr().out.startswith("bert-sentence-")
+    assert main(["view", *OWN, "mask=sentence", "show=0", "examples=10", "format=json"]) == 0
+    line = json.loads(capsys.readouterr().out)["command"]
+    assert line.startswith("ptcli view 'plugins=[mine]' --config-dir=conf mask=sentence")
 
 
 def test_all_of_them_go_together(folder):
@@ -80,9 +96,84 @@ def test_view_measures_the_mask_and_shows_what_is_asked(folder, capsys):
     assert told["rows"][0]["examples"][0]["labels"]["gap"].endswith("positions")
 
 
-def test_check_and_options_know_them(folder, capsys):
-    assert main(["check", *OWN, *SMALL, "mask=sentence", "model/attention=fourier", "auxiliary=gap"]) == 0
-    assert "everything fits together" in capsys.readouterr().out
+def test_check_knows_them(folder, capsys):
+    words = [f"{group}={name}" for group, name in CHOICES.items()]
+    assert main(["check", *OWN, *SMALL, "measure=false", *words]) == 0
+    told = capsys.readouterr().out
+    assert "bert-sentence-" in told
+    assert "everything fits together" in told
+    assert main(["check", *OWN, *SMALL, "measure=false", "auxiliary=gap", "auxiliary.gap.weigth=2"]) == 2
+    assert "Did you mean auxiliary.gap.weight?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "key"),
+    [
+        ("mask", "sentence", "mask.ratio"),
+        ("model/attention", "fourier", ""),
+        ("auxiliary", "gap", "auxiliary.gap.noise.share 0.05 of the tokens, that are taken out"),
+    ],
+)
+def test_options_help_completion_and_errors_know_them(folder, capsys, monkeypatch, group, name, key):
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def told(*words, code=0):
+        assert main(list(words)) == code
+        return re.sub(" +", " ", "".join(capsys.readouterr()))
+
+    listed = told("options", group, OWN[1])
+    assert f"\n{name} your part " in listed
+    described = told("options", f"{group}={name}", OWN[1])
+    assert described.startswith(f"your part, conf/{group}/{name}.yaml: ")
+    assert key in described
+    assert name in re.search(rf"^{group} .*", told("options", OWN[1]), re.M)[0]
+    assert f" {name}," in told("pretrain", "--help", *OWN)
+    assert f" {name}," not in told("pretrain", "--help")
+    assert f"Did you mean {name}?" in told("check", f"{group}={name[:-1]}", *OWN, code=2)
+    assert f"conf/{group}/{name}.yaml is found by --config-dir=conf" in told("check", f"{group}={name}", OWN[0], code=2)
+    assert "type plugins=[mine] on the command line" in told("check", f"{group}={name}", OWN[1], code=2)
+    line = f"ptcli pretrain {' '.join(OWN)} {group}={name[:2]}"
+    monkeypatch.setenv("COMP_LINE", line)
+    monkeypatch.setenv("COMP_POINT", str(len(line)))
+    assert f"{group}={name}" in told("-sc", "query=bash").split()
+
+
+def test_the_rules_offer_them(folder, capsys):
+    """What fits is looked for among the user's choices too, by the facts of their classes."""
+    from ptcli.config.facts import Facts, fact
+    from ptcli.config.outside import Outside, bring
+
+    with bring(Outside(("conf",), ("mine",))):
+        found = Facts({}, {}, plugins=("mine",)).others("model/attention", lambda cls: not fact(cls, "isolates", True))
+    assert found == ["model/attention=fourier"]
+
+
+def test_a_sub_command_is_run_listed_helped_and_swept(folder, capsys):
+    assert main(["lengths", *OWN, "bins=4"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 4
+    assert sum(int(line.split()[3].replace(",", "")) for line in told) > 2000
+    assert main(["--help", OWN[0]]) == 0
+    assert "  lengths    count the tokens of each document of a corpus" in capsys.readouterr().out
+    assert main(["lengths", "--help", *OWN]) == 0
+    assert "bins=8           lines of the histogram, 1 or more" in capsys.readouterr().out
+    assert main(["lenghts", *OWN]) == 2
+    assert "Did you mean lengths?" in capsys.readouterr().err
+    assert main(["lengths", *OWN, "-m", "bins=1,2"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_the_tests_of_the_page_pass(folder):
+    assert {path.name for path in folder.glob("tests/**/test_*.py")} == {
+        *("test_sentence.py", "test_fourier.py", "test_gap.py", "test_lengths.py")
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "tests"]
+    product = os.pathsep.join([str(PAGE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "PYTHONPATH": product}, capture_output=True, text=True, check=False
+    )
+    assert "6 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0
 
 
 def test_the_words_side_is_a_function_of_the_example(folder):
@@ -159,3 +250,18 @@ def test_the_loss_is_counted_over_two_ranks(data):
         (whole,) = [sum(step(batch, each.counts)[0] for batch in each.micro_batches) for each in steps]
         shares = [step(batch, counts)[0] for each in ranks for batch in each.micro_batches]
     assert float(sum(shares)) == pytest.approx(float(whole), rel=1e-5)
+
+
+@pytest.mark.distributed
+def test_two_processes_train_as_one_does(folder):
+    words = [
+        "mask=sentence",
+        "model/attention=fourier",
+        "auxiliary=gap",
+        "trainer.device=cpu",
+        "trainer.precision=fp32",
+    ]
+    alone = pretrain(folder, "one-process", *words)
+    together = pretrain(folder, "two-processes", *words, "trainer.devices=2")
+    for name in ("train/masked_lm_loss", "train/gap_loss", "train/gap_accuracy", "train/mask_ratio", "eval/gap_loss"):
+        assert together[name] == pytest.approx(alone[name], rel=1e-4), name

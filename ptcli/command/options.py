@@ -1,4 +1,4 @@
-"""`ptcli options [group]`: what can be chosen, read from conf/; what one choice changes against another."""
+"""`ptcli options [group]`: what can be chosen, read from YAML; what one choice changes against another."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,16 +12,19 @@ from ptcli.config import choices
 from ptcli.config.choices import shown
 from ptcli.config.command import Command
 from ptcli.config.context import Context
+from ptcli.config.own_folders import unread
 from ptcli.errors import ConfigError
 
 COMMAND = Command(
     __name__,
     "list the groups of options, the choices of one group and their keys, or how two choices differ",
-    words="a group, or group=choice against=choice",
+    words="a group, group=choice, or group=choice against=choice",
     examples=(
         "ptcli options",
         "ptcli options mask",
         "ptcli options model/position",
+        "ptcli options mask=span                                 one choice with all of its keys",
+        "ptcli options mask --config-dir=FOLDER                  your own choices among ours",
         "ptcli options recipe=roberta against=bert               what the paper changed",
     ),
 )
@@ -58,7 +61,7 @@ _GROUPS = {
 
 
 def run(config: None, context: Context) -> int:
-    """List all groups, or the choices of each group named; with `group=choice against=choice`, how the two differ.
+    """List all groups, the choices of each group named, or one choice; with `against=choice`, how the two differ.
 
     Raises ConfigError for a group or a choice that does not exist.
     """
@@ -69,8 +72,9 @@ def run(config: None, context: Context) -> int:
     if any(word.startswith("against=") for word in context.words):
         _compare(context.words, console)
         return 0
-    for group in context.words:
-        _show(group.strip("/").replace("=", "").replace(".", "/"), console)
+    for word in context.words:
+        group, _, name = word.partition("=")
+        _show(group.strip("/").replace(".", "/"), name, console)
     return 0
 
 
@@ -101,39 +105,54 @@ def _compare(words: Sequence[str], console: Console) -> None:
 def _overview(folder: Path | None = None) -> Table:
     table = _table("group", "what it decides", "choices")
     for group in choices.groups(folder):
-        names = listing((choice.name for choice in choices.choices(group, folder)), 12)
+        found = sorted(choices.choices(group, folder), key=lambda choice: not choice.is_own)
+        names = listing((choice.name for choice in found), 12)
         table.add_row(group, _GROUPS.get(group, ""), names)
     return table
 
 
-def _show(group: str, console: Console) -> None:
+def _show(group: str, name: str, console: Console) -> None:
+    """Show a group with all its choices, or with a `name` one choice."""
     found = choices.choices(group)
     if not found:
         near = _near(group)
         raise ConfigError(f"there is no group {group}.{near} Groups: {listing(choices.groups(), 40)}")
+    if name:
+        choice = choices.find(group, name)
+        if choice is None:
+            names = [choice.name for choice in found]
+            told = f"there is no such choice.{did_you_mean(name, names)}"
+            raise ConfigError(f"{group}={name}: {told} Choices of {group}: {listing(names, 40)}")
+        console.print(escape(f"{_kind(choice)}, {choice.path}: {choice.description}"))
+        _show_keys(choice, choice.key_table(), console)
+        return
     default = choices.default_choices("pretrain").get(group)
     console.print(f"[bold]{group}[/bold]: {_GROUPS.get(group, '')}".rstrip(": "))
     table = _table("choice", "", "what it is")
     for choice in found:
-        kind = "part" if choice.is_part else "preset"
         name = f"{choice.name} (default)" if choice.name == default else choice.name
-        table.add_row(name, kind, escape(choice.description))
+        table.add_row(name, _kind(choice), escape(choice.description))
     console.print(table)
+    for choice, _ in unread(group):
+        console.print(f"{choice.path} is never read: {group}={choice.name} is another. Give the file another name")
     for choice in found:
-        _show_keys(choice, console)
+        base = choice.base()  # what a preset inherits is shown with the choice that it begins with
+        inherited = base.key_table() if base else {}
+        _show_keys(choice, {k: told for k, told in choice.key_table().items() if inherited.get(k) != told}, console)
     inner = [name for name in choices.groups() if name.startswith(f"{group}/")]
     if inner:
         console.print(f"Groups inside: {', '.join(inner)}")
 
 
-def _show_keys(choice: choices.Choice, console: Console) -> None:
-    keys = {key: told for key, told in choice.key_table().items() if told[0] != {}}
-    base = choice.base()
-    if base:  # what a preset inherits is shown with the choice that it begins with
-        inherited = base.key_table()
-        keys = {key: told for key, told in keys.items() if inherited.get(key) != told}
+def _kind(choice: choices.Choice) -> str:
+    return ("your " if choice.is_own else "") + ("part" if choice.is_part else "preset")
+
+
+def _show_keys(choice: choices.Choice, keys: choices.Keys, console: Console) -> None:
+    keys = {key: told for key, told in keys.items() if told[0] != {}}
     if not keys:
         return
+    base = choice.base()
     begins = f", begins with {base.name}" if base else ""
     console.print(f"[bold]{choice.group}={choice.name}[/bold]{begins}")
     table = _table("key", "default", "meaning")

@@ -152,7 +152,6 @@ def _compared(config: DictConfig, context: Context) -> dict[str, DictConfig]:
     from ptcli.command_line.quoting import Words
     from ptcli.config.compose import composer, settle
     from ptcli.config.fit import check
-    from ptcli.launch.hydra_main import own_folders
 
     typed = settle(Words(context.overrides, root="view").overrides)
     names = [word.removeprefix("mask=") for word in typed if word.startswith("mask=")]
@@ -161,7 +160,7 @@ def _compared(config: DictConfig, context: Context) -> dict[str, DictConfig]:
     of_mask = {word: word.split("=")[0].lstrip("+").split(".")[1] for word in typed if word.startswith("mask.")}
     others = [word for word in typed if word not in of_mask]
     found: dict[str, DictConfig] = {}
-    with composer("view", extra=own_folders()) as compose:
+    with composer("view") as compose:
         for name in names:
             keys = compose([*others, f"mask={name}"]).config.mask
             taken = [word for word, key in of_mask.items() if key in keys]

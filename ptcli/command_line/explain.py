@@ -10,6 +10,7 @@ from omegaconf.errors import OmegaConfBaseException, ValidationError
 from ptcli.command_line.suggest import did_you_mean, listing, nearest
 from ptcli.config import choices
 from ptcli.config.kinds import group_at, kinds
+from ptcli.config.outside import conf_folders
 from ptcli.errors import ConfigError
 
 _KIND_WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
@@ -43,12 +44,22 @@ def _unknown_choice(error: MissingConfigException, overrides: Sequence[str], fol
     names = list(error.options or []) or [choice.name for choice in choices.choices(group, folder)]
     if not group or not names:
         return f"there is no configuration file {error.missing_cfg_file}.yaml in the search path"
-    hint = did_you_mean(name, names)
-    if not hint:
-        hint = _as_value(group, name, folder)
+    hint = _misplaced(group, name) or did_you_mean(name, names) or _as_value(group, name, folder)
     word = _word_for(group, overrides)
     shown = word if word.endswith(name) else f"{group}={name}"
     return f"{shown}: there is no such choice.{hint} Choices of {group}: {listing(names, 40)}"
+
+
+def _misplaced(group: str, name: str) -> str:
+    """A file of that name that is not where it is looked for, or in a folder that is not brought."""
+    for own in conf_folders()[1:]:
+        for path in (own / f"{name}.yaml", *own.glob(f"*/{name}.yaml"), *own.glob(f"*/*/{name}.yaml")):
+            if path.is_file() and path.parent.relative_to(own).as_posix() not in choices.groups():
+                return f" {path} is not in the folder of its group: move it to {own / group / path.name}."
+    for path in Path().glob(f"*/{group}/{name}.yaml"):
+        if Path(path.parts[0]) not in conf_folders():
+            return f" {path} is found by --config-dir={path.parts[0]}."
+    return ""
 
 
 def _as_value(group: str, name: str, folder: Path | None) -> str:

@@ -15,14 +15,17 @@ def command_help(command: Command) -> str:
     positional = f" [{command.words}]" if command.words else ""
     overrides = " [key=value ...]" if command.root else ""
     parts = [f"ptcli {command.name}: {command.line}", "", f"usage: ptcli {command.name}{overrides}{positional}"]
-    if command.root:
+    if command.root and not choices.root(command.name).path.is_file():
+        parts += ["", f"its keys are in {command.name}.yaml: type --config-dir=FOLDER as well"]
+    elif command.root:
         parts += _groups(command.name, width)
         parts += _keys(command.name, width)
         parts += [
             "",
             "also: -m (all combinations of values with commas, one run each), --cfg job (show the configuration),",
             "      --cfg provenance (and the file that set each value),",
-            "      --config-dir FOLDER (your own choices, as FOLDER/mask/mine.yaml), --info, --hydra-help",
+            "      --config-dir=FOLDER (your own choices, as FOLDER/mask/mine.yaml), plugins=[PACKAGE] (your code),",
+            "      --info, --hydra-help",
         ]
     if command.examples:
         parts += ["", "examples:", *(f"  {example}" for example in command.examples)]

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from ptcli.command_line.quoting import Words
 from ptcli.config.choices import groups
 from ptcli.config.compose import composer
-from ptcli.config.locate import conf_folder
+from ptcli.config.outside import conf_folders
 from ptcli.config.scale import apply_scale
 
 _COLUMN = 48  # where comments begin, at the earliest
@@ -21,9 +21,9 @@ Origins = dict[str, str]
 
 def provenance(command: str, words: Words, overrides: Sequence[str]) -> str:
     """YAML whose comments name the file of each value, `typed`, or how `scale` changed it. Raises ConfigError."""
-    with composer(command, extra=words.config_folders) as compose:
+    with composer(command) as compose:
         composed = compose(overrides)
-        origins = _origins(command, compose.for_hydra(overrides), [conf_folder(), *map(Path, words.config_folders)])
+        origins = _origins(command, overrides, conf_folders())
     as_composed = dict(_leaves(OmegaConf.to_container(composed.config)))
     scale = composed.config.scale if "scale" in composed.config else 1.0
     apply_scale(composed.config, composed.choices, overrides)

@@ -60,25 +60,13 @@ class Words:
                 self.typed.append(word)
         _one_mode(self.flags)
         self.sweeps = "-m" in self.flags or "--multirun" in self.flags or "hydra.mode=MULTIRUN" in self.typed
-        spelled = spelled_out(
-            self.typed, root=root, sweeps=self.sweeps, own_folders=bool(self.config_folders), folder=folder
-        )
+        spelled = spelled_out(self.typed, root=root, sweeps=self.sweeps, folder=folder)
         self.overrides = [quoted(word, root=root, sweeps=self.sweeps, folder=folder) for word in spelled]
 
     @property
     def for_hydra(self) -> list[str]:
         """Everything, in the form in which Hydra's own parser reads it."""
         return [*self.flags, *self.overrides]
-
-    @property
-    def config_folders(self) -> list[str]:
-        """The user's own folders of YAML (--config-dir)."""
-        found = []
-        for position, flag in enumerate(self.flags):
-            name, equals, value = flag.partition("=")
-            if name in ("--config-dir", "-cd"):
-                found.append(value if equals else self.flags[position + 1])
-        return found
 
 
 def _one_mode(flags: Sequence[str]) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from ptcli.config.comments import description, key_comments
-from ptcli.config.locate import conf_folder
+from ptcli.config.outside import conf_folders
+from ptcli.errors import ConfigError
 
 Keys = dict[str, tuple[Any, str]]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C, where PyYAML has it, is ten times faster
@@ -25,12 +26,19 @@ class Choice:
 
     @cached_property
     def _text(self) -> str:
-        return self.path.read_text(encoding="utf-8")
+        try:
+            return self.path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{self.path} cannot be read: it is not UTF-8") from error
 
     @cached_property
     def values(self) -> dict[str, Any]:
         """The file's own content, its defaults list included."""
-        loaded = yaml.load(self._text, Loader=_LOADER)
+        try:
+            loaded = yaml.load(self._text, Loader=_LOADER)
+        except yaml.MarkedYAMLError as error:
+            line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
+            raise ConfigError(f"{self.path} cannot be read:{line} {error.problem}") from error
         return loaded if isinstance(loaded, dict) else {}
 
     @property
@@ -39,15 +47,41 @@ class Choice:
         return description(self._text)
 
     @property
+    def is_own(self) -> bool:
+        """True where it lies in a folder of the user's."""
+        return self.folder in conf_folders()[1:]
+
+    @property
     def is_part(self) -> bool:
         """True where the choice has code of its own; a preset has only YAML."""
+        if self.is_own:
+            return self.target is not None and not self.target.startswith("ptcli.")
         return (Path(__file__).parents[1] / self.group / f"{self.name}.py").is_file()
+
+    @property
+    def target(self) -> str | None:
+        """The `_target_` that the file itself names, where it names one."""
+        nested = self.values.get(self.name)  # of a group whose choices lie beside each other by their names
+        named = self.values.get("_target_") or (nested.get("_target_") if isinstance(nested, dict) else None)
+        return str(named) if named else None
+
+    @property
+    def folder(self) -> Path:
+        """The folder that holds the groups."""
+        return self.path.parents[len(Path(self.group).parts)]
 
     def base(self) -> "Choice | None":
         """The choice of the same group that this one begins with, if any. The types of a root are no file."""
         names = [entry for entry in self.values.get("defaults") or [] if isinstance(entry, str) and entry != "_self_"]
-        found = (find(self.group, name, folder=_root_of(self)) for name in names)
+        alone = None if self.folder in conf_folders() else self.folder
+        found = (find(self.group, name, folder=alone) for name in names)
         return next((choice for choice in found if choice is not None), None)
+
+    def with_base(self) -> dict[str, Any]:
+        """The file's values over those of the choice that it begins with, key by key; without the defaults list."""
+        base = self.base()
+        own = {key: value for key, value in self.values.items() if key != "defaults"}
+        return {**(base.with_base() if base else {}), **own}
 
     def key_table(self) -> Keys:
         """Dotted keys with default and comment: its own, then those of the choice that it begins with.
@@ -80,8 +114,13 @@ def flatten(node: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def groups(folder: Path | None = None) -> tuple[str, ...]:
-    """All groups of conf/, nested ones as `model/position`, in alphabetical order."""
-    return _groups(folder or conf_folder())
+    """All groups of conf/, nested ones as `model/position`, in alphabetical order; also those of a user's own roots.
+
+    Here and below `folder` is one that is looked into alone; None: conf/ and the folders that the command line brings.
+    """
+    first, *others = _folders(folder)
+    own = {group for other in others for group in _groups_of_roots(other)}
+    return tuple(sorted({*_groups(first), *own})) if own else _groups(first)
 
 
 @functools.cache
@@ -90,23 +129,36 @@ def _groups(root: Path) -> tuple[str, ...]:
     return tuple(sorted(found - {"."}))
 
 
+def _groups_of_roots(own: Path) -> set[str]:
+    """What lies in a user's folder is no group for that alone: its defaults list says so."""
+    named = {group for path in own.glob("*.yaml") for group, _ in _entries(Choice("", path.stem, path))}
+    return {group for group in named if "@" not in group and (own / group).is_dir()}
+
+
 def choices(group: str, folder: Path | None = None) -> list[Choice]:
     """The choices of a group in alphabetical order; none where there is no such group."""
-    root = folder or conf_folder()
-    return [Choice(group, path.stem, path) for path in sorted((root / group).glob("*.yaml"))]
+    found: dict[str, Choice] = {}
+    for root in _folders(folder):
+        for path in (root / group).glob("*.yaml"):
+            found.setdefault(path.stem, Choice(group, path.stem, path))
+    return [found[name] for name in sorted(found)]
 
 
 def find(group: str, name: str, folder: Path | None = None) -> Choice | None:
     """One choice of a group, or None. A name is no path: a phase of a loaded configuration gives one."""
     if Path(name).name != name:
         return None
-    path = (folder or conf_folder()) / group / f"{name}.yaml"
-    return Choice(group, name, path) if path.is_file() else None
+    paths = (root / group / f"{name}.yaml" for root in _folders(folder))
+    return next((Choice(group, name, path) for path in paths if path.is_file()), None)
 
 
 def root(name: str, folder: Path | None = None) -> Choice:
     """A root file (conf/pretrain.yaml) read in the same way as a choice."""
-    return Choice("", name, (folder or conf_folder()) / f"{name}.yaml")
+    return find("", name, folder) or Choice("", name, _folders(folder)[0] / f"{name}.yaml")
+
+
+def _folders(folder: Path | None) -> tuple[Path, ...]:
+    return (folder,) if folder else conf_folders()
 
 
 def default_choices(root_name: str, folder: Path | None = None) -> dict[str, str]:
@@ -122,7 +174,7 @@ def default_choices(root_name: str, folder: Path | None = None) -> dict[str, str
         if choice is None:
             continue
         for inner, inner_name in _entries(choice):
-            if (choice.path.parent / inner).is_dir():
+            if f"{group}/{inner}" in groups(folder):
                 chosen[f"{group}/{inner}"] = inner_name
     return chosen
 
@@ -140,8 +192,3 @@ def shown(value: Any) -> str:
 def _entries(choice: Choice) -> list[tuple[str, str]]:
     mappings = [entry for entry in choice.values.get("defaults") or [] if isinstance(entry, dict)]
     return [(k, v) for entry in mappings for k, v in entry.items() if not k.startswith(("override ", "/")) and v]
-
-
-def _root_of(choice: Choice) -> Path:
-    depth = len(Path(choice.group).parts)
-    return choice.path.parents[depth]

@@ -3,14 +3,16 @@
 A command of the user's own is `<package>/command/<name>.py` of a package that `plugins=[...]` names.
 """
 
-import functools
 import importlib
-import importlib.util
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from ptcli.config.outside import brought, package_folders
+from ptcli.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -54,26 +56,58 @@ class Command:
 
 
 def commands() -> tuple[Command, ...]:
-    """Every command, in alphabetical order."""
-    return _below("ptcli.command")
+    """Every command, also of the packages that the command line brings, in alphabetical order."""
+    return tuple(_record(module) for _, module in sorted(_modules(brought().packages).items()))
 
 
-@functools.cache
-def _below(package: str) -> tuple[Command, ...]:
-    folder = importlib.import_module(package).__path__
-    return tuple(_record(f"{package}.{found.name}") for found in pkgutil.iter_modules(folder))
+def names() -> list[str]:
+    """The names of all commands, in alphabetical order; no file is imported."""
+    return sorted(_modules(brought().packages))
+
+
+def find(name: str) -> Command | None:
+    """The command of this name, or None."""
+    module = _modules(brought().packages).get(name)
+    return _record(module) if module else None
+
+
+def _modules(packages: tuple[str, ...]) -> dict[str, str]:
+    """The module of each command by its name. Files are listed, none is imported."""
+    found: dict[str, str] = {}
+    for package in ("ptcli", *dict.fromkeys(packages)):
+        folders = [str(Path(folder) / "command") for folder in package_folders(package)]
+        for file in pkgutil.iter_modules(folders):
+            if file.name.startswith("_"):
+                continue
+            if taken := found.get(file.name):
+                theirs = "ptcli" if taken.startswith("ptcli.") else taken.removesuffix(f".command.{file.name}")
+                raise ConfigError(
+                    f"{package}/command/{file.name}.py: {theirs} has a command {file.name} already. "
+                    "Give the file another name"
+                )
+            found[file.name] = f"{package}.command.{file.name}"
+    return found
 
 
 def _record(module: str) -> Command:
-    record: Any = importlib.import_module(module).COMMAND
+    if module.startswith("ptcli."):
+        ours: Command = importlib.import_module(module).COMMAND
+        return ours
+    try:
+        code: Any = importlib.import_module(module)
+    except Exception as error:  # in code that is not ours anything may go wrong
+        raise ConfigError(f"{module} cannot be imported: {type(error).__name__}: {error}") from error
+    record = getattr(code, "COMMAND", None)
+    if not isinstance(record, Command) or not callable(getattr(code, "run", None)):
+        raise ConfigError(
+            f"{module} is no command: it needs COMMAND = Command(__name__, ...) and def run(config, context). "
+            "A file beside commands that is none begins with _"
+        )
+    if record.module != module:
+        raise ConfigError(f"{module}: its record names {record.module}. Write COMMAND = Command(__name__, ...)")
+    if record.root and not (is_dataclass(record.root) and "plugins" in {each.name for each in fields(record.root)}):
+        raise ConfigError(f"{module}: {record.root.__name__} is no dataclass that begins with ptcli.config.root.Root")
     return record
-
-
-@functools.cache
-def find(name: str) -> Command | None:
-    """The command of this name, or None."""
-    is_there = name.isidentifier() and importlib.util.find_spec(f"ptcli.command.{name}") is not None
-    return _record(f"ptcli.command.{name}") if is_there else None
 
 
 def code_of(name: str) -> ModuleType:

@@ -1,7 +1,6 @@
 """Net 1: words become a typed configuration, or an explained error. Also in tests, without the command line."""
 
 import copy
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,17 +51,16 @@ def settle(overrides: Sequence[str]) -> list[str]:
 class composer:  # noqa: N801 - a context manager, used as a function
     """Compose many configurations of one root. Those that differ in values alone are composed once and then changed."""
 
-    def __init__(self, root: str, *, folder: Path | None = None, extra: Sequence[str] = ()) -> None:
-        """`extra`: further folders of YAML (--config-dir)."""
-        self._root, self._folder = root, folder or conf_folder()
-        self._extra = [f"hydra.searchpath=[{','.join(_as_url(path) for path in extra)}]"] if extra else []
+    def __init__(self, root: str, *, folder: Path | None = None) -> None:
+        """`folder`: one that is looked into alone; None: conf/ and the folders that the command line brings."""
+        self._root, self._folder = root, folder
         self._cache: dict[tuple[str, ...], Composed] = {}
 
     def __enter__(self) -> "composer":
         register(self._root)
         self._outer = GlobalHydra.instance().hydra  # a command may compose more while Hydra runs it
         GlobalHydra.instance().clear()
-        self._hydra = initialize_config_dir(str(self._folder), version_base="1.3", job_name=self._root)
+        self._hydra = initialize_config_dir(str(self._folder or conf_folder()), version_base="1.3", job_name=self._root)
         self._hydra.__enter__()
         return self
 
@@ -82,12 +80,8 @@ class composer:  # noqa: N801 - a context manager, used as a function
                 _apply(override, config)
             return Composed(config, base.choices)
 
-    def for_hydra(self, overrides: Sequence[str]) -> list[str]:
-        """The overrides, and the one that makes the further folders known."""
-        return [*overrides, *self._extra]
-
     def _compose(self, overrides: Sequence[str]) -> Composed:
-        config = hydra_compose(self._root, self.for_hydra(overrides), return_hydra_config=True)
+        config = hydra_compose(self._root, list(overrides), return_hydra_config=True)
         chosen = chosen_in(config)
         OmegaConf.set_struct(config, False)
         del config["hydra"]
@@ -140,9 +134,3 @@ def _apply(override: Override, config: DictConfig) -> None:
 
 def _bare_key(word: str) -> str:
     return word.split("=", 1)[0].lstrip("+~")
-
-
-def _as_url(path: str) -> str:
-    from ptcli.command_line.quoting import quote
-
-    return quote(f"file://{os.path.abspath(path)}")

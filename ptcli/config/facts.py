@@ -45,6 +45,7 @@ class Facts:
     parts: Mapping[str, tuple[Part, ...]]
     values: Mapping[str, Any]
     folder: Path | None = None
+    plugins: tuple[str, ...] = ()
 
     def one(self, group: str) -> Part | None:
         """The part of a group that takes one choice."""
@@ -66,7 +67,7 @@ class Facts:
 
     def others(self, group: str, fits: Callable[[Callable[..., Any]], bool], limit: int = 3) -> list[str]:
         """Choices of a group, as typed, whose class `fits`; parts before presets."""
-        found = [choice for choice in conf.choices(group, self.folder) if _fits(choice, fits)]
+        found = [choice for choice in conf.choices(group, self.folder) if _fits(choice, fits, self.plugins)]
         found.sort(key=lambda choice: not choice.is_part)
         return [f"{group}={choice.name}" for choice in found[:limit]]
 
@@ -80,7 +81,8 @@ def gather(
 ) -> Facts:
     """Facts of the plain values of a composed configuration that has passed bind."""
     parts: dict[str, tuple[Part, ...]] = {}
-    find = functools.partial(locate, plugins=tuple(plugins), folder=folder)
+    plugins = tuple(plugins)
+    find = functools.partial(locate, plugins=plugins, folder=folder)
     for group in conf.groups(folder):
         node: Any = values
         for segment in group.split("/"):
@@ -92,7 +94,7 @@ def gather(
         for part in parts.get("auxiliary", ())
         if isinstance(noise := part.values.get("noise"), dict)
     )
-    return Facts(parts, values, folder)
+    return Facts(parts, values, folder, plugins)
 
 
 def _parts_at(
@@ -106,26 +108,18 @@ def _parts_at(
     return tuple(Part(group, name, find(value["_target_"]), value) for name, value in inner.items())
 
 
-def target_of(choice: conf.Choice) -> Callable[..., Any] | None:
-    """The class that a choice names itself, or through the choice that it begins with; None where there is none."""
-    return _target_of(choice.group, choice.name, choice.path)
-
-
 @functools.cache
-def _target_of(group: str, name: str, path: Path) -> Callable[..., Any] | None:
-    choice = conf.Choice(group, name, path)
-    values = choice.values
-    nested = values.get(name)
-    named = values.get("_target_") or (nested.get("_target_") if isinstance(nested, dict) else None)
-    if named:
+def target_of(choice: conf.Choice, plugins: tuple[str, ...] = ()) -> Callable[..., Any] | None:
+    """The class that a choice names itself, or through the choice that it begins with; None where there is none."""
+    if choice.target:
         try:
-            return locate(named)
+            return locate(choice.target, plugins)
         except ConfigError:
             return None
     base = choice.base()
-    return target_of(base) if base else None
+    return target_of(base, plugins) if base else None
 
 
-def _fits(choice: conf.Choice, fits: Callable[[Callable[..., Any]], bool]) -> bool:
-    target = target_of(choice)
+def _fits(choice: conf.Choice, fits: Callable[[Callable[..., Any]], bool], plugins: tuple[str, ...]) -> bool:
+    target = target_of(choice, plugins)
     return target is not None and fits(target)

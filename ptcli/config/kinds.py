@@ -10,21 +10,26 @@ import functools
 import re
 import types
 import typing
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import ptcli
 from ptcli.config import choices
 from ptcli.config.command import root_of
+from ptcli.config.outside import Outside, brought, package_folders
 
 Kinds = frozenset[str]
 UNKNOWN: Kinds = frozenset()
 _NAMES = {"str", "int", "float", "bool"}
 
 
-@functools.cache
 def kinds(key: str, root: str, folder: Path | None = None) -> Kinds:
     """Names of the types that the dotted key takes in this root; empty where that is not known."""
+    return _kinds(key, root, folder, brought())
+
+
+@functools.cache
+def _kinds(key: str, root: str, folder: Path | None, outside: Outside) -> Kinds:
     segments = key.split(".")
     found = _in_dataclass(root_of(root), segments)
     if found:
@@ -96,17 +101,25 @@ def _in_values(values: dict[str, Any], segments: list[str]) -> set[str]:
     return found
 
 
-@functools.cache
 def _annotation(target: str, parameter: str) -> ast.expr | None:
     module, _, name = target.rpartition(".")
-    path = Path(ptcli.__file__).resolve().parents[1] / (module.replace(".", "/") + ".py")
-    if not target.startswith("ptcli.") or not path.is_file():
-        return None
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    body = _source(module) if module.split(".")[0] in ("ptcli", *brought().packages) else []
     for node in body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             return _parameter_of(node, parameter) or _unpacked(node, body, parameter)
     return None
+
+
+@functools.cache
+def _source(module: str) -> list[ast.stmt]:
+    """The statements of a module of a package; none where it cannot be read."""
+    package, *inner = module.split(".")
+    for folder in package_folders(package) if inner else ():
+        path = Path(folder, *inner).with_suffix(".py")
+        if path.is_file():
+            with suppress(SyntaxError, ValueError):
+                return ast.parse(path.read_text(encoding="utf-8")).body
+    return []
 
 
 def _unpacked(node: ast.ClassDef, body: list[ast.stmt], parameter: str) -> ast.expr | None:

@@ -59,7 +59,7 @@ def configuration_of(config: DictConfig, phase: Phase) -> DictConfig:
         if key == "packing":
             choice = conf.find("packing", value)
             assert choice is not None, "phases_of has checked it"
-            values["packing"] = dict(choice.values)
+            values["packing"] = choice.with_base()
             continue
         *parents, last = key.split(".")
         node = values

@@ -118,12 +118,16 @@ class RowBatch:
 
 
 def register(name: str) -> None:
-    """Make the types of a command known to Hydra as `<name>_root`, an entry of its defaults list.
+    """Make known to Hydra the types of a command, as `<name>_root` for its defaults list, and the user's own folders.
 
     Those of the command whose YAML it begins with are made known too.
     """
     from hydra.core.config_store import ConfigStore
+    from hydra.core.plugins import Plugins
 
+    from ptcli.config.search_path import OwnFolders
+
+    Plugins.instance().register(OwnFolders)
     base = choices.root(name).base()
     begins_with_another = base is not None and root_of(base.name) is not None
     node: Any = root_of(name)

@@ -22,13 +22,8 @@ _TAKEN = ("model", "checkpoints", "wandb", "pretraining", "mean")  # of folders 
 _INNER = re.compile(r"task\.members\.(?P<name>\w+)(?P<sign>[./])(?P<part>\w+)", re.ASCII)
 
 
-def spelled_out(
-    words: Sequence[str], *, root: str, sweeps: bool, own_folders: bool = False, folder: Path | None = None
-) -> list[str]:
-    """Overrides as Hydra is to read them: what names several tasks becomes several. Raises ConfigError.
-
-    `own_folders`: whether choices may be the user's own (--config-dir), of which Hydra alone knows.
-    """
+def spelled_out(words: Sequence[str], *, root: str, sweeps: bool, folder: Path | None = None) -> list[str]:
+    """Overrides as Hydra is to read them: what names several tasks becomes several. Raises ConfigError."""
     if "task" not in _groups_of(root, folder):
         return list(words)
     members: dict[str, str] = {}
@@ -36,7 +31,7 @@ def spelled_out(
     for word in words:
         key, _, value = word.partition("=")
         if key == "task" and value.startswith("["):
-            members = _members(word, value, sweeps, own_folders, folder)
+            members = _members(word, value, sweeps, folder)
             found += [f"task={JOINT}", *(f"+{_PREFIX}{name}={choice}" for name, choice in members.items())]
         elif key == "task" and value == JOINT:
             raise ConfigError(f"{word}: which tasks? Write task=[mnli,stsb], or others (ptcli options task)")
@@ -93,7 +88,7 @@ def told_of(name: str) -> Iterator[None]:
         raise type(error)(f"{name}: {with_keys_of(name, str(error))}") from error
 
 
-def _members(word: str, value: str, sweeps: bool, own_folders: bool, folder: Path | None) -> dict[str, str]:
+def _members(word: str, value: str, sweeps: bool, folder: Path | None) -> dict[str, str]:
     """Choice of each task by its name, in the order in which they are typed."""
     if not value.endswith("]") or "[" in value[1:]:
         hint = " Several sets of tasks cannot be swept: type one command for each." if sweeps else ""
@@ -103,7 +98,7 @@ def _members(word: str, value: str, sweeps: bool, own_folders: bool, folder: Pat
     for entry in entries:
         name, _, choice = entry.rpartition(":")
         name = name or choice
-        if problem := next(_problems(name, choice, own_folders, folder), None):
+        if problem := next(_problems(name, choice, folder), None):
             raise ConfigError(f"{word}: {problem}")
         if name in members:
             raise ConfigError(
@@ -150,11 +145,11 @@ def _keys_of(choice: str, folder: Path | None) -> set[str]:
     return own | (inner if choice != JOINT else set())
 
 
-def _problems(name: str, choice: str, own_folders: bool, folder: Path | None) -> Iterator[str]:
+def _problems(name: str, choice: str, folder: Path | None) -> Iterator[str]:
     names = [each.name for each in choices.choices("task", folder) if each.name != JOINT]
     if not choice:
         yield "a task is missing. Write task=[mnli,stsb], or any others"
-    elif choice == JOINT or (choice not in names and not own_folders):
+    elif choice == JOINT or choice not in names:
         yield f"there is no task {choice}.{did_you_mean(choice, names)} Choices: {listing(names, 60)}"
     if not _NAME.fullmatch(name):
         yield f"{name!r} is no name for a task: a letter, then letters, digits and _. Write task=[first:{choice},...]"

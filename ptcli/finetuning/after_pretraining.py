@@ -67,5 +67,6 @@ def fine_tuning(config: DictConfig, context: Context) -> tuple[DictConfig, Conte
         choices=choices,
         sweep=context.sweep,
         job=context.job,
+        outside=context.outside,
     )
     return theirs, own, chosen

@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 
 from ptcli.config.command import code_of
 from ptcli.config.context import Context
+from ptcli.config.outside import bring
 from ptcli.config.targets import check_plugins
 from ptcli.errors import PtcliError
 from ptcli.launch.environment import translate_slurm
@@ -54,7 +55,7 @@ def follow(ranks: Ranks) -> None:
     while (job := ranks.from_first(_nothing)) is not None:
         config, context = read_job(job)
         try:
-            with suppress(Interrupted):
+            with bring(context.outside), suppress(Interrupted):
                 code_of(context.command).follow(config, context, job)
         except PtcliError as error:
             error.args = (f"rank {ranks.rank}: {error}",)
@@ -64,7 +65,7 @@ def follow(ranks: Ranks) -> None:
 def read_job(job: dict[str, Any]) -> tuple[DictConfig, Context]:
     """The configuration and the context that a job holds; the user's packages are importable from now on."""
     config, context = DictConfig(job["config"]), Context.from_dict(job["context"])
-    check_plugins(config.plugins, context.overrides)
+    check_plugins(config.plugins, context.typed)
     return config, context
 
 

@@ -32,14 +32,6 @@ def hydra_choices() -> dict[str, str | list[str]]:
     return chosen_in(OmegaConf.create({"hydra": HydraConfig.get()}))
 
 
-def own_folders() -> list[str]:
-    """The user's own folders of YAML (--config-dir) of the job that Hydra is running."""
-    from hydra.core.hydra_config import HydraConfig
-
-    sources = HydraConfig.get().runtime.config_sources
-    return [source.path for source in sources if source.provider == "command-line"]
-
-
 @contextmanager
 def _argv(words: list[str]) -> Iterator[None]:
     before, sys.argv = sys.argv, words

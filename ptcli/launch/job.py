@@ -10,6 +10,7 @@ from ptcli.config.command import code_of
 from ptcli.config.context import Context
 from ptcli.config.fit import check
 from ptcli.config.identity import run_name
+from ptcli.config.outside import bring
 from ptcli.config.scale import apply_scale
 from ptcli.config.targets import check_plugins
 from ptcli.launch.environment import is_one_of_several
@@ -19,7 +20,12 @@ Result = int | float | None
 
 def run_job(config: DictConfig, context: Context) -> Result:
     """Nets 2 and 3, the run's name, and the work of the command."""
-    plugins = check_plugins(config.plugins, context.overrides)
+    with bring(context.outside):  # a launcher of Hydra's calls this in another process
+        return _run_job(config, context)
+
+
+def _run_job(config: DictConfig, context: Context) -> Result:
+    plugins = check_plugins(config.plugins, context.typed)
     if remark := apply_scale(config, context.choices, context.overrides):
         logging.getLogger(__name__).info(remark)
     check(config, context.choices, command=context.command, plugins=plugins)

@@ -8,6 +8,7 @@ from ptcli.command_line.provenance import asks_for_provenance, provenance
 from ptcli.command_line.quoting import Words
 from ptcli.config.compose import explained, settle
 from ptcli.config.context import Context
+from ptcli.config.outside import brought
 from ptcli.launch.hydra_main import hydra_choices, hydra_main
 from ptcli.launch.job import Result, run_job, speak
 
@@ -27,7 +28,7 @@ def run(command: str, words: Sequence[str], *, positional: Sequence[str] = ()) -
     ended: list[Result | Exception] = []
 
     def task(config: DictConfig) -> None:
-        context = Context(command, tuple(positional), tuple(typed.typed), hydra_choices())
+        context = Context(command, tuple(positional), tuple(typed.typed), hydra_choices(), outside=brought())
         try:
             ended.append(run_job(config, context))
         except Exception as error:  # told by the caller: Hydra would print its own words first

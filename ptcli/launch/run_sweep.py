@@ -11,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from ptcli.command_line.quoting import Words, quote
 from ptcli.config.compose import explained
 from ptcli.config.context import Context
+from ptcli.config.outside import brought
 from ptcli.errors import PtcliError
 from ptcli.launch.hydra_main import hydra_choices, hydra_main
 from ptcli.launch.job import Result, run_job
@@ -22,7 +23,7 @@ INTERRUPTED, TERMINATED = 130, 143  # exit codes with which a job ends the sweep
 
 def run_sweep(command: str, words: Words, overrides: Sequence[str], *, positional: Sequence[str]) -> int:
     """Check all jobs, run them, report; the exit code. Raises ConfigError before the first job has started."""
-    sweep = check_sweep(command, overrides, extra=words.config_folders)
+    sweep = check_sweep(command, overrides)
     settled = [word for word in overrides if not word.startswith("sweep.name=")] + [f"sweep.name={quote(sweep.name)}"]
     if not any(word.startswith("hydra.sweep.dir=") for word in overrides):
         settled.append(f"hydra.sweep.dir={quote(sweep.folder)}")
@@ -47,6 +48,7 @@ def _task(
 ) -> Callable[[DictConfig], float | None]:
     """What Hydra's launcher calls for each job, perhaps in another process. `typed`: the keys that the user changed."""
     full_error = os.environ.get("HYDRA_FULL_ERROR") == "1"  # the user's own, read before it is set for Hydra
+    outside = brought()
 
     def task(config: DictConfig) -> float | None:
         from hydra.core.hydra_config import HydraConfig
@@ -55,7 +57,7 @@ def _task(
         overrides = [str(word) for word in HydraConfig.get().overrides.task if word.split("=")[0] in typed]
         name = f"job {number + 1} of {len(sweep.jobs)}" if sweep.jobs else f"job {number + 1}"
         _tell(f"{name}: {' '.join(shown(overrides, sweep.jobs))}")
-        context = Context(command, positional, tuple(overrides), hydra_choices(), sweep.name, number)
+        context = Context(command, positional, tuple(overrides), hydra_choices(), sweep.name, number, outside)
         result, why = _outcome(config, context, full_error=full_error)
         if isinstance(result, int) and result in (INTERRUPTED, TERMINATED):
             raise KeyboardInterrupt if result == INTERRUPTED else SystemExit(TERMINATED)

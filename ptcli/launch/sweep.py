@@ -42,16 +42,14 @@ def jobs_of(overrides: Sequence[str]) -> list[list[str]]:
     return [list(job) for job in BasicSweeper.split_arguments(task, None)[0]]
 
 
-def check_sweep(
-    command: str, overrides: Sequence[str], *, extra: Sequence[str] = (), folder: Path | None = None
-) -> Sweep:
+def check_sweep(command: str, overrides: Sequence[str], *, folder: Path | None = None) -> Sweep:
     """Compose every job and put it through the nets. Raises ConfigError, naming the job, before any has started.
 
     With a sweeper that chooses its jobs as it goes (Optuna), only what all jobs share can be checked.
     """
     record = find(command)
     makes_runs = record is not None and record.trains
-    with composer(command, folder=folder, extra=extra) as compose:
+    with composer(command, folder=folder) as compose:
         jobs = jobs_of(overrides) if _is_basic(overrides) else []
         seen: dict[str, int] = {}
         for number, job in enumerate(jobs):

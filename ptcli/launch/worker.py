@@ -14,6 +14,7 @@ from pathlib import Path
 import torch.distributed as dist
 
 from ptcli.config.command import code_of
+from ptcli.config.outside import bring
 from ptcli.errors import PtcliError
 from ptcli.launch.group import end_at_once, lead_or_follow, read_job
 from ptcli.launch.job import speak
@@ -40,7 +41,8 @@ def main(folder: Path) -> None:
 def _lead(folder: Path) -> int:
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     config, context = read_job(job)
-    result = code_of(context.command).run(config, context)
+    with bring(context.outside):
+        result = code_of(context.command).run(config, context)
     (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
     return 0  # what a code says is in the result: the launcher takes any but 0 for a failure
 

@@ -1,6 +1,7 @@
 import pytest
 
 from ptcli.config.kinds import group_at, kinds
+from ptcli.config.outside import Outside, bring
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,21 @@ from ptcli.config.kinds import group_at, kinds
 )
 def test_types_are_known_without_importing_a_part(key, takes):
     assert kinds(key, "pretrain") == takes
+
+
+def test_types_of_a_users_own_class_are_read_too(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    package = f"kinds_of_{tmp_path.name}"
+    (tmp_path / package).mkdir()
+    (tmp_path / "mask").mkdir()
+    code = "import nothing_there\nclass Mine:\n    def __init__(self, *, mark: str | None = None): ...\n"
+    (tmp_path / package / "mine.py").write_text(code)
+    (tmp_path / "mask" / "mine.yaml").write_text(f"_target_: {package}.mine.Mine\nmark: null\n")
+    assert kinds("mask.mark", "pretrain") == set()
+    with bring(Outside((str(tmp_path),), (package,))):
+        assert kinds("mask.mark", "pretrain") == {"str"}
+    with bring(Outside((str(tmp_path),))):
+        assert kinds("mask.mark", "pretrain") == set(), "code is what plugins= names"
 
 
 def test_places_of_groups():

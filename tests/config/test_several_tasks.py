@@ -7,6 +7,7 @@ from ptcli.command_line.quoting import Words
 from ptcli.config.compose import compose
 from ptcli.config.fit import check
 from ptcli.config.identity import fingerprint, run_name
+from ptcli.config.outside import Outside, bring
 from ptcli.config.several_tasks import choices_of_member, members_of, told_of, typed_task, with_keys_of
 from ptcli.errors import ConfigError, DataError
 
@@ -77,8 +78,11 @@ def test_sets_of_tasks_are_not_swept():
     assert words.typed[0] == "task=[rte,stsb]"
 
 
-def test_a_task_of_the_users_own_folder_may_be_one_of_them():
-    words = Words(["--config-dir", "mine", "task=[my_own,stsb]"], root="finetune")
+def test_a_task_of_the_users_own_folder_may_be_one_of_them(tmp_path):
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "my_own.yaml").write_text("defaults: [sst2, _self_]\n")
+    with bring(Outside((str(tmp_path),))):
+        words = Words(["--config-dir", str(tmp_path), "task=[my_own,stsb]"], root="finetune")
     assert words.overrides == ["task=multi", "+task@task.members.my_own=my_own", "+task@task.members.stsb=stsb"]
     with pytest.raises(ConfigError, match="there is no task my_own"):
         Words(["task=[my_own,stsb]"], root="finetune")
