@@ -118,7 +118,7 @@ def test_a_class_stands_in_the_slots_of_its_group_alone():
 
 
 def test_slots_inside_others():
-    text, mean = "ptcli.corpus.text.Text", "ptcli.task.pooling.mean.MeanPooling"
+    text, mean = "ptcli.corpus.text.Text", "ptcli.task.pooling.MeanPooling"
     for key, target in (
         ("corpus.members.my-books", text),
         ("corpus.members.a.members.b", text),
