@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ptcli.assembly.build import build
+from ptcli.assembly.parts import part
 from ptcli.config import choices
 from ptcli.config.bind import plain_values
 from ptcli.config.compose import compose
@@ -119,8 +119,8 @@ def _row(name: str, target: Target | None) -> Row:
 
 
 def _step(config: Any, vocab_size: int) -> TrainingStep:
-    model = build(config, "model", vocab_size=vocab_size)
-    return TrainingStep(model, build(config, "objective", model=model, pair=build(config, "pair")))
+    model = part(config, "model", vocab_size=vocab_size)
+    return TrainingStep(model, part(config, "objective", model=model, pair=part(config, "pair")))
 
 
 def _errors(config: Any, target: Target | None, tokenizer: Tokenizer) -> list[str]:

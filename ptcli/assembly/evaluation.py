@@ -1,15 +1,12 @@
 """The held-out text under the fixed mask and under the training's own."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from ptcli.assembly.data import Data
 from ptcli.assembly.masking import make_mask
 from ptcli.tokenizer.token_texts import TokenTexts
-
-if TYPE_CHECKING:
-    pass
 
 
 def make_evaluation(config: DictConfig, data: Data, *, model: Any, counts: Any, micro_size: int) -> Any:

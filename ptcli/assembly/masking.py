@@ -1,10 +1,8 @@
 """What a mask is given beside its settings: the vocabulary, what the training text taught it, the length of the run."""
 
 import dataclasses
-import logging
 import os
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,19 +10,21 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
-from ptcli.assembly.build import build
+from ptcli.assembly.parts import part
+from ptcli.config.bind import signature
 from ptcli.errors import ConfigError
+from ptcli.mask.strategy import MaskStrategy
 from ptcli.randomness import key_of
 from ptcli.store.documents import Documents
 from ptcli.store.store import Store
 from ptcli.tokenizer.vocabulary import Vocabulary
 
-log = logging.getLogger(__name__)
-
 MASKS = ("mask", "eval.mask")
 
 Learnt = dict[str, np.ndarray]
-"""What masks and baselines know of the training text: `token_counts` int64 (V,), and `<mask>_ngrams` where asked."""
+"""What masks and baselines know of the training text: `token_counts` int64 (V,), and of a mask that `learns` something
+`<mask>_<what it learns>`.
+"""
 
 
 def learn(
@@ -36,44 +36,39 @@ def learn(
     vocabulary: Vocabulary,
     known: Learnt | None = None,
 ) -> Learnt:
-    """Count tokens, and n-grams where a mask of the configuration needs them; n-grams are kept beside the store.
+    """Count tokens, and let masks learn what they declare (`MaskStrategy.learns`), which is kept beside the store.
 
-    What is `known`, because another text was trained on, is not counted here.
+    What is `known`, because another text was trained on, is not learnt here.
     """
     learnt = dict(known or {})
     if "token_counts" not in learnt:
         learnt["token_counts"] = _token_counts(store, held_out)
     for key in MASKS:
-        settings = _settings(config, key)
-        if "ngrams" in needs_of(settings) and _ngrams_name(key) not in learnt:
-            learnt[_ngrams_name(key)] = _ngrams(settings, config, store, training, vocabulary)
+        mask = part(config, key)
+        if mask.learns and _name_of(key, mask) not in learnt:
+            learnt[_name_of(key, mask)] = _learnt_once(mask, config, store, training, vocabulary)
     return learnt
 
 
-def make_mask(config: DictConfig, key: str, *, store: Store, vocabulary: Vocabulary, learnt: Learnt) -> Any:
+def make_mask(config: DictConfig, key: str, *, store: Store, vocabulary: Vocabulary, learnt: Learnt) -> MaskStrategy:
     """The mask that `config.<key>` names."""
-    settings = _settings(config, key)
+    settings: MaskStrategy = part(config, key)  # without what it is given: its settings and facts
     given: dict[str, Any] = {"vocabulary": vocabulary, "counts": learnt["token_counts"]}
-    if getattr(settings, "never", ()):
+    if settings.never:
         given["never"] = never_ids(settings.never, store)
-    if getattr(settings, "scheduled", False) and settings.schedule_steps is None:
+    if settings.scheduled and settings.schedule_steps is None:
         given["schedule_steps"] = OmegaConf.select(config, "budget.steps")
-    if "units" in needs_of(settings):
-        given["unit_types"] = _build(config, "words").unit_types
-    if "ngrams" in needs_of(settings):
-        given["ngrams"] = learnt[_ngrams_name(key)]
-    return _build(config, key, **given)
-
-
-def needs_of(part: Any) -> frozenset[str]:
-    """What a mask or a noise asks for; nothing where it does not say."""
-    return frozenset(getattr(part, "needs", ()))
+    if any("unit_types" in signature(base)[0] for base in type(settings).__mro__):
+        given["unit_types"] = part(config, "words").unit_types
+    if settings.learns:
+        given[settings.learns] = learnt[_name_of(key, settings)]
+    return part(config, key, **given)
 
 
 def masked_vocabulary(mask: Any, vocabulary: Vocabulary) -> Vocabulary:
     """The vocabulary as a mask sees it: what it never selects counts as special, so that shares are measured right."""
     never = np.zeros(vocabulary.size, bool)
-    never[list(getattr(mask, "never", ()))] = True
+    never[list(mask.never)] = True
     return dataclasses.replace(vocabulary, special=vocabulary.special | never) if never.any() else vocabulary
 
 
@@ -100,22 +95,15 @@ def _token_counts(store: Store, held_out: Sequence[Documents]) -> np.ndarray:
     return counts
 
 
-def _ngrams(
-    settings: Any, config: DictConfig, store: Store, training: Sequence[Documents], vocabulary: Vocabulary
+def _learnt_once(
+    mask: MaskStrategy, config: DictConfig, store: Store, training: Sequence[Documents], vocabulary: Vocabulary
 ) -> np.ndarray:
-    asked = settings.max_ngram, settings.min_count, settings.max_ngrams, settings.min_score, config.eval.fraction
-    digest = key_of("ngrams", *map(str, asked))
-    path = store.folder / f"ngrams-{int(digest):016x}.npy"
+    """What a mask learns from the training text, found beside the store or put there."""
+    asked = *(getattr(mask, name) for name in mask.learns_by), config.eval.fraction
+    path = store.folder / f"{mask.learns}-{int(key_of(str(mask.learns), *map(str, asked))):016x}.npy"
     if path.is_file():
         return np.load(path)
-    begun = time.perf_counter()
-    found = settings.count(store.shards, training, special=vocabulary.special)
-    log.info(f"{len(found):,} n-grams of words belong together in this text ({time.perf_counter() - begun:.1f} s)")
-    if not found.shape[0]:
-        raise ConfigError(
-            f"mask=pmi: no n-gram of the text occurs mask.min_count={settings.min_count} times and has "
-            f"mask.min_score={settings.min_score:g}. Write a smaller one of these, or mask=whole_word"
-        )
+    found = mask.learn(store.shards, training, vocabulary=vocabulary)
     handle, temporary = tempfile.mkstemp(dir=store.folder, suffix=".npy")
     with os.fdopen(handle, "wb") as file:
         np.save(file, found)
@@ -123,14 +111,6 @@ def _ngrams(
     return found
 
 
-def _ngrams_name(key: str) -> str:
-    return f"{key.replace('.', '_')}_ngrams"
-
-
-def _settings(config: DictConfig, key: str) -> Any:
-    """The mask without what it is given: its settings and facts."""
-    return _build(config, key)
-
-
-def _build(config: DictConfig, key: str, **given: Any) -> Any:
-    return build(config, key, plugins=tuple(config.get("plugins") or ()), **given)
+def _name_of(key: str, mask: MaskStrategy) -> str:
+    """By which what a mask learns is kept with the model: `mask_ngrams`."""
+    return f"{key.replace('.', '_')}_{mask.learns}"

@@ -1,15 +1,12 @@
 """The trained whole that a configuration names: a model and its objective."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from ptcli.assembly.parts import part
 from ptcli.config.phases import configuration_of, phases_of
 from ptcli.errors import ConfigError
-
-if TYPE_CHECKING:
-    pass
 
 
 def make_model(config: DictConfig, vocab_size: int, pair: Any) -> Any:

@@ -1,7 +1,7 @@
 """Text: the corpus that a configuration names, tokenised and stored."""
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -11,10 +11,6 @@ from ptcli.corpus.stream import head_of
 from ptcli.store.prepare import prepare
 from ptcli.store.store import Store
 from ptcli.tokenizer.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    pass
-
 
 log = logging.getLogger(__name__)
 

@@ -127,8 +127,8 @@ COLUMNS: dict[str, Callable[[Places], dict[str, np.ndarray]]] = {
 
 
 def columns_of(places: Places, needs: Iterable[str]) -> dict[str, np.ndarray]:
-    """The columns of some examples; what is learnt from the whole text (counts, n-grams) is no column of them."""
-    return {name: column for need in sorted(needs) if need in COLUMNS for name, column in COLUMNS[need](places).items()}
+    """The columns of some examples."""
+    return {name: column for need in sorted(needs) for name, column in COLUMNS[need](places).items()}
 
 
 def concatenated_ranges(first: np.ndarray, last: np.ndarray) -> np.ndarray:

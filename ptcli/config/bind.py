@@ -124,9 +124,8 @@ def _hints(target: Callable[..., Any]) -> dict[str, Any]:
 
 def mismatch(value: Any, annotation: Any) -> str:
     """What is wanted instead of a value of the wrong plain type, or nothing. Only plain annotations are judged."""
-    union = typing.get_origin(annotation) in (types.UnionType, typing.Union)
-    members = typing.get_args(annotation) if union else (annotation,)
-    plain = [member for member in members if member in _KIND_WORDS]
+    members = members_of(annotation)
+    plain = plain_types(annotation)
     if len(plain) + (types.NoneType in members) != len(members) or isinstance(value, dict | list):
         return ""
     if value is None:
@@ -138,6 +137,17 @@ def mismatch(value: Any, annotation: Any) -> str:
         str: isinstance(value, str),
     }
     return "" if any(fits[member] for member in plain) else " or ".join(_KIND_WORDS[member] for member in plain)
+
+
+def members_of(annotation: Any) -> tuple[Any, ...]:
+    """The types that an annotation joins with |."""
+    union = typing.get_origin(annotation) in (types.UnionType, typing.Union)
+    return typing.get_args(annotation) if union else (annotation,)
+
+
+def plain_types(annotation: Any) -> list[type]:
+    """Those of them that one word can be: numbers, true or false, texts."""
+    return [member for member in members_of(annotation) if member in _KIND_WORDS]
 
 
 def _short(target: str) -> str:

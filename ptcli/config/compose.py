@@ -20,9 +20,7 @@ from ptcli.command_line.explain import explain
 from ptcli.command_line.quoting import Words
 from ptcli.config import choices as conf
 from ptcli.config.locate import conf_folder
-from ptcli.config.root import register
-
-_BUDGETS = ("steps", "tokens", "epochs", "minutes")
+from ptcli.config.root import BUDGETS, register
 
 
 @dataclass(frozen=True)
@@ -43,9 +41,9 @@ def compose(root: str, words: Sequence[str] = (), *, folder: Path | None = None)
 def settle(overrides: Sequence[str]) -> list[str]:
     """The budget that is typed replaces the one that the files give: the others become null."""
     typed = {_bare_key(word) for word in overrides}
-    if not typed & {f"budget.{name}" for name in _BUDGETS}:
+    if not typed & {f"budget.{name}" for name in BUDGETS}:
         return list(overrides)
-    return [*overrides, *(f"budget.{name}=null" for name in _BUDGETS if f"budget.{name}" not in typed)]
+    return [*overrides, *(f"budget.{name}=null" for name in BUDGETS if f"budget.{name}" not in typed)]
 
 
 class composer:  # noqa: N801 - a context manager, used as a function

@@ -1,6 +1,5 @@
 """What defines a run, and the name that follows from it; a configuration written down and read back as data."""
 
-import copy
 import hashlib
 import json
 import re
@@ -12,6 +11,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ptcli.config.moved import FIRST, MOVED, renamed
 from ptcli.config.several_tasks import name_of_task
 from ptcli.config.targets import refuse
 from ptcli.errors import CheckpointError, ConfigError
@@ -32,8 +32,11 @@ def resolve(config: DictConfig) -> dict[str, Any]:
 
 
 def fingerprint(config: DictConfig) -> str:
-    """16 hex digits of what defines a run: where it lies, how long it trains and how it is logged do not."""
-    container = copy.deepcopy(resolve(config))
+    """16 hex digits of what defines a run: where it lies, how long it trains and how it is logged do not.
+
+    A class counts by the first name that it had, so that the same command finds a run that began before it moved.
+    """
+    container = renamed(resolve(config), FIRST)
     if "corpus" in container:  # of a pretraining: what is done with the finished model
         container.pop("task", None)
         container.pop("finetune", None)
@@ -76,6 +79,7 @@ def dump(config: DictConfig | Mapping[str, Any], path: Path) -> None:
 def read(path: Path, *, plugins: Sequence[str] = ()) -> tuple[DictConfig, list[str]]:
     """A config.yaml that anyone may have written, as data, and remarks on what in it is not used.
 
+    Classes that have moved since are called by the names of today.
     Nothing in it is resolved or run: interpolations are refused; of its plugins those stay that the user names, too.
     Raises CheckpointError; ConfigError for a class that may not stand where it does.
     """
@@ -89,16 +93,17 @@ def read(path: Path, *, plugins: Sequence[str] = ()) -> tuple[DictConfig, list[s
         raise CheckpointError(f"{path} holds no configuration")
     if key := _interpolated(loaded):
         raise CheckpointError(f"{path}: {key} holds a reference (${{...}}); a saved configuration has plain values")
+    values: dict[str, Any] = renamed(loaded, MOVED)
     remarks = []
-    if named := loaded.get("plugins"):
-        loaded["plugins"] = [name for name in plugins if isinstance(named, list) and name in named]
-        if loaded["plugins"] != named:
+    if named := values.get("plugins"):
+        values["plugins"] = [name for name in plugins if isinstance(named, list) and name in named]
+        if values["plugins"] != named:
             remarks.append(f"{path}: plugins {named} are not loaded; name them on the command line to use them")
     try:
-        refuse(loaded, plugins=plugins)
+        refuse(values, plugins=plugins)
     except ConfigError as error:
         raise ConfigError("\n".join([*remarks, f"{path}: {error}"])) from error
-    return OmegaConf.create(loaded), remarks
+    return OmegaConf.create(values), remarks
 
 
 def _interpolated(node: Any, path: str = "") -> str:

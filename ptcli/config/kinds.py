@@ -1,26 +1,26 @@
-"""What kind of value a key takes (str, int, float, bool), known before anything is composed or imported.
+"""What kind of value a key takes (str, int, float, bool), known before anything is composed.
 
-Root keys have their dataclass; a choice's keys have the annotation of the constructor's parameter, read from source
-without importing it, and the type of the YAML's default.
+Root keys have their dataclass. A choice's keys have the types of their defaults in YAML; where those are no numbers,
+the parameters of the constructors say what else may stand there.
 """
 
-import ast
 import dataclasses
 import functools
 import re
-import types
 import typing
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ptcli.config import choices
-from ptcli.config.command import root_of
-from ptcli.config.outside import Outside, brought, package_folders
+from ptcli.config.bind import plain_types, signature
+from ptcli.config.command import find, root_of
+from ptcli.config.outside import Outside, brought
+from ptcli.config.targets import locate
+from ptcli.errors import ConfigError
 
 Kinds = frozenset[str]
 UNKNOWN: Kinds = frozenset()
-_NAMES = {"str", "int", "float", "bool"}
 
 
 def kinds(key: str, root: str, folder: Path | None = None) -> Kinds:
@@ -37,7 +37,9 @@ def _kinds(key: str, root: str, folder: Path | None, outside: Outside) -> Kinds:
     for length in range(len(segments) - 1, 0, -1):
         group = group_at(".".join(segments[:length]), root, folder)
         if group:
-            return _in_group(group, segments[length:], folder)
+            record = find(root)
+            built = record is None or group.split("/")[0] not in record.unbuilt
+            return _in_group(group, segments[length:], folder, built=built)
     return UNKNOWN
 
 
@@ -61,20 +63,24 @@ def _in_dataclass(node: Any, segments: list[str]) -> Kinds:
             return UNKNOWN
         node = hints[segment]
         if position == len(segments) - 1:
-            return _of_annotation(node)
+            return frozenset(member.__name__ for member in plain_types(node))
     return UNKNOWN
 
 
-def _of_annotation(annotation: Any) -> Kinds:
-    members = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
-    return frozenset(member.__name__ for member in members if getattr(member, "__name__", "") in _NAMES)
-
-
-def _in_group(group: str, segments: list[str], folder: Path | None) -> Kinds:
-    found: set[str] = set()
-    for choice in choices.choices(group, folder):
-        for values in _with_bases(choice):
-            found |= _in_values(values, segments)
+def _in_group(group: str, segments: list[str], folder: Path | None, *, built: bool) -> Kinds:
+    """`built`: whether the command builds the group's classes, so that they may be imported."""
+    *parents, last = segments
+    nodes = [
+        node
+        for choice in choices.choices(group, folder)
+        for values in _with_bases(choice)
+        if isinstance(node := _inside(values, parents), dict)
+    ]
+    defaults = [node[last] for node in nodes if last in node]
+    found = {type(value).__name__ for value in defaults if isinstance(value, str | int | float) and not _follows(value)}
+    is_number = bool(defaults) and all(isinstance(value, int | float) for value in defaults)
+    if built and not is_number:
+        found |= {kind for node in nodes for kind in _of_parameter(node.get("_target_"), last, folder)}
     return frozenset(found)
 
 
@@ -83,66 +89,21 @@ def _with_bases(choice: choices.Choice) -> list[dict[str, Any]]:
     return [choice.values, *(_with_bases(base) if base else [])]
 
 
-def _in_values(values: dict[str, Any], segments: list[str]) -> set[str]:
-    node: Any = values
-    for segment in segments[:-1]:
+def _inside(node: Any, segments: list[str]) -> Any:
+    for segment in segments:
         node = node.get(segment) if isinstance(node, dict) else None
-    if not isinstance(node, dict):
-        return set()
-    last = segments[-1]
-    found = set()
-    if isinstance(node.get(last), str) and not node[last].startswith("${"):
-        found.add("str")
-    if isinstance(node.get("_target_"), str):
-        annotation = _annotation(node["_target_"], last)
-        found |= (
-            {name.id for name in ast.walk(annotation) if isinstance(name, ast.Name)} & _NAMES if annotation else set()
-        )
-    return found
+    return node
 
 
-def _annotation(target: str, parameter: str) -> ast.expr | None:
-    module, _, name = target.rpartition(".")
-    body = _source(module) if module.split(".")[0] in ("ptcli", *brought().packages) else []
-    for node in body:
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            return _parameter_of(node, parameter) or _unpacked(node, body, parameter)
-    return None
+def _follows(default: Any) -> bool:
+    """Whether a default is another key's value."""
+    return isinstance(default, str) and default.startswith("${")
 
 
-@functools.cache
-def _source(module: str) -> list[ast.stmt]:
-    """The statements of a module of a package; none where it cannot be read."""
-    package, *inner = module.split(".")
-    for folder in package_folders(package) if inner else ():
-        path = Path(folder, *inner).with_suffix(".py")
-        if path.is_file():
-            with suppress(SyntaxError, ValueError):
-                return ast.parse(path.read_text(encoding="utf-8")).body
-    return []
-
-
-def _unpacked(node: ast.ClassDef, body: list[ast.stmt], parameter: str) -> ast.expr | None:
-    """The annotation in the TypedDict of `**settings: Unpack[...]`, which the module imports by name."""
-    imported = {
-        alias.name: f"{item.module}.{alias.name}"
-        for item in body
-        if isinstance(item, ast.ImportFrom)
-        for alias in item.names
-    }
-    for item in node.body:
-        rest = item.args.kwarg if isinstance(item, ast.FunctionDef) and item.name == "__init__" else None
-        if rest and isinstance(rest.annotation, ast.Subscript) and isinstance(rest.annotation.slice, ast.Name):
-            return _annotation(imported.get(rest.annotation.slice.id, ""), parameter)
-    return None
-
-
-def _parameter_of(node: ast.ClassDef, parameter: str) -> ast.expr | None:
-    for item in node.body:
-        if isinstance(item, ast.FunctionDef) and item.name == "__init__":
-            for argument in [*item.args.args, *item.args.kwonlyargs]:
-                if argument.arg == parameter:
-                    return argument.annotation
-        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.target.id == parameter:
-            return item.annotation
-    return None
+def _of_parameter(target: Any, name: str, folder: Path | None) -> Iterator[str]:
+    try:
+        parameters, _ = signature(locate(str(target), plugins=brought().packages, folder=folder))
+    except ConfigError:  # a node without a class, or with one that may not be run
+        return
+    if name in parameters:
+        yield from (member.__name__ for member in plain_types(parameters[name]))

@@ -3,7 +3,7 @@
 A command's own root is in its file, ptcli/command/<name>.py. Fields of type Any are groups: a choice's YAML fills them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from omegaconf import MISSING
@@ -59,6 +59,9 @@ class Budget:
     tokens: int | None = None
     epochs: float | None = None
     minutes: float | None = None
+
+
+BUDGETS = tuple(one.name for one in fields(Budget))
 
 
 @dataclass

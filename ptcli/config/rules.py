@@ -145,11 +145,10 @@ def words_need_gold(facts: Facts) -> str | None:
 def words_are_told(facts: Facts) -> str | None:
     """What works on whole words needs to know where words begin."""
     for asking in _asking(facts, "words"):
-        for key in ("corpus", "tokenizer", "words"):
+        for key in ("corpus", "tokenizer"):
             part = facts.one(key)
             if part and not part.fact("has_words", True):
-                use = _without(facts, asking, "words")
-                told = f"{part.typed} does not tell. Use {_either(use)}."
+                told = f"{part.typed} does not tell. Use {_in_place_of(asking)}."
                 return f"{asking.typed} needs to know where words begin, but {told}"
     return None
 
@@ -171,8 +170,8 @@ def sentences_are_told(facts: Facts) -> str | None:
     corpus = facts.one("corpus")
     for asking in _asking(facts, "sentences"):
         if corpus and corpus.fact("most_sentences") == 1:
-            use = _without(facts, asking, "sentences")
-            return f"{asking.typed} works on sentences, but documents of {corpus.typed} have one. Use {_either(use)}."
+            one = f"documents of {corpus.typed} have one. Use {_in_place_of(asking)}."
+            return f"{asking.typed} works on sentences, but {one}"
     return None
 
 
@@ -202,19 +201,6 @@ def mask_schedule_needs_steps(facts: Facts) -> str | None:
     return None
 
 
-def objective_needs_mask(facts: Facts) -> str | None:
-    """An objective that predicts masked tokens has nothing to predict without a mask, and the other way round."""
-    objective, mask = facts.one("objective"), facts.one("mask")
-    if not objective or not mask:
-        return None
-    if objective.fact("needs_mask", False) and mask.name == "none":
-        use = facts.others("mask", lambda cls: cls is not mask.target)
-        return f"{objective.typed} predicts masked tokens, but mask=none masks nothing. Use {_either(use)}."
-    if objective.fact("needs_mask", None) is False and mask.name != "none":
-        return f"{objective.typed} predicts every token, but {mask.typed} hides some of them. Use mask=none."
-    return None
-
-
 def objective_needs_both_sides(facts: Facts) -> str | None:
     """An objective that predicts from both neighbours needs an attention that looks both ways."""
     objective, attention = facts.one("objective"), facts.one("model/attention")
@@ -235,18 +221,6 @@ def pair_weight_needs_pair(facts: Facts) -> str | None:
     return (
         f"objective.pair_weight={weight} does nothing, because {pair.typed} asks nothing about pairs. "
         f"Use {_either([*use, 'leave objective.pair_weight out'])}."
-    )
-
-
-def evaluation_needs_mask(facts: Facts) -> str | None:
-    """The evaluation scores masked positions, so its own mask cannot be none."""
-    mask, training = facts.value("eval.mask"), facts.one("mask")
-    if not isinstance(mask, dict) or not str(mask.get("_target_", "")).startswith("ptcli.mask.none."):
-        return None
-    if training is not None and training.name == "none":
-        return None
-    return (
-        "mask@eval.mask=none masks nothing, but the evaluation scores masked positions. Use mask@eval.mask=evaluation."
     )
 
 
@@ -342,10 +316,8 @@ RULES: tuple[Rule, ...] = (
     units_are_told,
     sentences_are_told,
     mask_schedule_needs_steps,
-    objective_needs_mask,
     objective_needs_both_sides,
     pair_weight_needs_pair,
-    evaluation_needs_mask,
     ids_are_no_text,
     stream_has_no_epochs,
     average_takes_no_decay,
@@ -361,11 +333,9 @@ def _asking(facts: Facts, need: str | None = None) -> list[Part]:
     return [part for part in parts if need is None or need in part.fact("needs", ())]
 
 
-def _without(facts: Facts, asking: Part, need: str) -> list[str]:
-    """What to use in place of a part that asks for something."""
-    if asking.group != "mask":
-        return [f"{asking.group}=none"]
-    return facts.others("mask", lambda cls: need not in fact(cls, "needs", ()))
+def _in_place_of(asking: Part) -> str:
+    """What asks for no column of the examples."""
+    return "mask=token" if asking.group == "mask" else f"{asking.group}=none"
 
 
 def _either(options: list[str]) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from ptcli.config.root import BUDGETS
 from ptcli.errors import ConfigError
 
 _WHOLE = ("budget.steps", "budget.tokens")
-_BUDGETS = (*_WHOLE, "budget.epochs", "budget.minutes")
 # Lengths that count optimiser steps from 1 on; below 1 they are shares of the budget, which shrink with it.
 _LENGTHS = ("schedule.warmup", "schedule.decay", "mask.schedule_steps")
 
@@ -27,7 +27,7 @@ def apply_scale(config: DictConfig, choices: Mapping[str, Any], typed: Iterable[
     keys = {word.split("=", 1)[0].lstrip("+~") for word in typed}
     _refuse(scale, str(choices.get("recipe") or "none"), keys)
     told = []
-    for key in (*_BUDGETS, *_LENGTHS):
+    for key in (*(f"budget.{name}" for name in BUDGETS), *_LENGTHS):
         value = OmegaConf.select(config, key)
         if not isinstance(value, int | float) or key in keys or (key in _LENGTHS and value < 1):
             continue

@@ -6,8 +6,8 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ptcli.config.command import Command, find
+from ptcli.config.root import BUDGETS
 
-BUDGETS = ("steps", "tokens", "epochs", "minutes")
 RESUME = ("auto", "never", "must")
 _AT_LEAST_ONE = (
     "batch.size",

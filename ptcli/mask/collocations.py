@@ -10,11 +10,11 @@ raised; both are said.
 import logging
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
 
 import numpy as np
 
 from ptcli.compiled import compiled
+from ptcli.mask.examples import TokenArrays
 from ptcli.randomness import draw
 from ptcli.store.documents import Documents
 
@@ -27,13 +27,6 @@ _MOST_TOKENS = 1 << 26
 _MOST_NGRAMS = 1 << 22
 _MOST_COUNTERS = 1 << 27
 _FULL = 255
-
-
-class TokenArrays(Protocol):
-    """What counting reads of a store's shard."""
-
-    tokens: Any  # uint16 or uint32 (T,)
-    word_starts: Any  # uint8, one bit a token, little bit order
 
 
 def collocations(

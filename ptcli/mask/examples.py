@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -54,7 +55,14 @@ class Masked:
     units: np.ndarray  # bool (N,): a unit of the strategy begins here (token, word, span)
 
 
-NEEDS = ("words", "units", "sentences", "documents", "pieces", "counts", "ngrams")
-"""What masks and noises may ask for: columns of the examples, and what is learnt from the whole text."""
+class TokenArrays(Protocol):
+    """A shard of the training text, for masks that learn from the whole of it."""
+
+    tokens: Any  # uint16 or uint32 (T,)
+    word_starts: Any  # uint8, one bit a token, little bit order
+
+
+NEEDS = ("words", "units", "sentences", "documents", "pieces")
+"""The columns that masks and noises may ask for."""
 
 NOT_SELECTED, MASKED, RANDOM, KEPT, PERMUTED = 0, 1, 2, 3, 4

@@ -1,5 +1,7 @@
 """Words that belong together by their statistics are selected together."""
 
+import logging
+import time
 from collections.abc import Sequence
 from typing import Unpack
 
@@ -7,13 +9,16 @@ import numpy as np
 
 from ptcli.compiled import compiled
 from ptcli.errors import ConfigError
-from ptcli.mask.collocations import LONGEST, TokenArrays, collocations, contains, extended, hash_set, word_hash
-from ptcli.mask.examples import Examples
+from ptcli.mask.collocations import LONGEST, collocations, contains, extended, hash_set, word_hash
+from ptcli.mask.examples import Examples, TokenArrays
 from ptcli.mask.ratio import is_number
 from ptcli.mask.settings import MaskSettings, checked_whole
 from ptcli.mask.strategy import MaskStrategy
 from ptcli.mask.units import word_units
 from ptcli.store.documents import Documents
+from ptcli.tokenizer.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
 
 
 class PmiMask(MaskStrategy):
@@ -29,11 +34,13 @@ class PmiMask(MaskStrategy):
         max_ngrams: n-grams that are kept, those of the highest scores.
         min_score: least score, in nats, from 0: the log of how many times more frequent an n-gram is than its most
             probable cut into shorter ones makes it; 3 is 20 times.
-        ngrams: hashes of the n-grams, as `count` gives them; the command finds or counts them.
+        ngrams: hashes of the n-grams, as `learn` gives them; the command finds or counts them.
         settings: as in MaskStrategy.
     """
 
-    needs = frozenset({"words", "ngrams"})
+    needs = frozenset({"words"})
+    learns = "ngrams"
+    learns_by = ("max_ngram", "min_count", "max_ngrams", "min_score")
 
     def __init__(
         self,
@@ -54,19 +61,27 @@ class PmiMask(MaskStrategy):
         self.min_score = float(min_score)
         self._table = None if ngrams is None else hash_set(ngrams)
 
-    def count(
-        self, shards: Sequence[TokenArrays], documents: Sequence[Documents], *, special: np.ndarray
+    def learn(
+        self, shards: Sequence[TokenArrays], documents: Sequence[Documents], *, vocabulary: Vocabulary
     ) -> np.ndarray:
-        """The n-grams of a text: uint64 hashes, ascending. `special`: bool (V,)."""
-        return collocations(
+        """The n-grams of a text: uint64 hashes, ascending."""
+        begun = time.perf_counter()
+        found = collocations(
             shards,
             documents,
-            special=special,
+            special=vocabulary.special,
             max_ngram=self.max_ngram,
             min_count=self.min_count,
             max_ngrams=self.max_ngrams,
             min_score=self.min_score,
         )
+        log.info(f"{len(found):,} n-grams of words belong together in this text ({time.perf_counter() - begun:.1f} s)")
+        if not found.shape[0]:
+            raise ConfigError(
+                f"mask=pmi: no n-gram of the text occurs mask.min_count={self.min_count} times and has "
+                f"mask.min_score={self.min_score:g}. Write a smaller one of these, or mask=whole_word"
+            )
+        return found
 
     def partition(self, examples: Examples, *, key: np.uint64, step: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Each n-gram that was found is a unit and an atom, and so is each word elsewhere."""

@@ -80,7 +80,7 @@ def _checked_ratio(key: str, ratio: float) -> float:
         hint = f"; write {ratio / 100:g}" if 1 < ratio <= 100 else ""
         raise ConfigError(f"{key}={ratio:g} means {100 * ratio:g} %{hint}. It is a share in (0, 1]")
     if not ratio > 0:  # nan as well
-        raise ConfigError(f"{key}={ratio:g}: a share in (0, 1] is masked; write 0.15, or mask=none to mask nothing")
+        raise ConfigError(f"{key}={ratio:g}: a share in (0, 1] is masked; write 0.15")
     return float(ratio)
 
 

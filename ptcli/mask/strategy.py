@@ -10,7 +10,7 @@ import numpy as np
 
 from ptcli.errors import ConfigError
 from ptcli.mask.budget import BUDGETS
-from ptcli.mask.examples import Examples, Masked
+from ptcli.mask.examples import Examples, Masked, TokenArrays
 from ptcli.mask.random_ids import RandomIds, corpus_ids, uniform_ids
 from ptcli.mask.ratio import RatioSchedule
 from ptcli.mask.replace import replace_tokens
@@ -25,6 +25,7 @@ from ptcli.mask.settings import (
 )
 from ptcli.mask.units import Partition, ranks_of
 from ptcli.randomness import key_of, uniforms
+from ptcli.store.documents import Documents
 from ptcli.tokenizer.vocabulary import Vocabulary
 
 REPLACE_LEVELS = ("token", "unit")
@@ -57,7 +58,11 @@ class MaskStrategy(ABC):
     Raises ConfigError for a setting out of its range, and for a vocabulary without a mask token when one is shown.
     """
 
-    needs: frozenset[str] = frozenset()  # columns of the examples, and what it learns, by ptcli/batch/columns.py
+    needs: frozenset[str] = frozenset()  # columns of the examples, by ptcli/batch/columns.py
+    learns: str | None = None
+    """What `learn` finds in the text: the argument that takes it, and the name by which it is kept."""
+    learns_by: tuple[str, ...] = ()
+    """The settings on which that depends, attributes by these names: with the same ones the text is read once."""
 
     def __init__(
         self,
@@ -94,6 +99,15 @@ class MaskStrategy(ABC):
         self._random_ids: RandomIds | None = None
         if vocabulary is not None:
             self._know(vocabulary, counts)
+
+    def learn(
+        self, shards: Sequence[TokenArrays], documents: Sequence[Documents], *, vocabulary: Vocabulary
+    ) -> np.ndarray:
+        """What the mask knows of the whole training text, one array: where it `learns` anything.
+
+        Raises ConfigError where the text has nothing of it.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def partition(self, examples: Examples, *, key: np.uint64, step: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,6 @@ class MaskedLM(Objective):
     """
 
     main = "masked_lm"
-    needs_mask = True
     needs_bidirectional = True
 
     def __init__(

@@ -15,14 +15,12 @@ Batch = Mapping[str, Shaped[Tensor, "..."]]
 class Objective(nn.Module, ABC):
     """A model's losses and the heads that they need. What logs, evaluates or draws works from what it declares.
 
-    `main`: the term that is held against the baselines and that says which weights are best. `needs_mask`: true, it
-    predicts what a mask hides; false, it predicts every token and takes no mask.
+    `main`: the term that is held against the baselines and that says which weights are best.
     Of each term by its name: `denominators`, the column of the batch by whose count it is divided; `weights`, its
     factor in the total; `predicts`, what, in a few words.
     """
 
     main: str
-    needs_mask: bool | None = None
     needs_bidirectional = False
 
     def __init__(self) -> None:

@@ -1,6 +1,7 @@
 """What a mask is given by the commands: counts, n-grams, named units, ids of tokens, the length of the run."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -40,6 +41,54 @@ def test_n_grams_are_counted_once_and_go_with_the_model(tmp_path, capsys, monkey
     assert main(["evaluate", f"checkpoint={tmp_path}/runs/second", "corpus=text", f"corpus.path={other}"]) == 0
     assert not list(cache_folder().glob("stores/*/ngrams-*.npy")), "the n-grams are those of the training"
     assert "own_mask_loss" in capsys.readouterr().out
+
+
+LEARNING = """
+from typing import Unpack
+
+import numpy as np
+
+from ptcli.mask.settings import MaskSettings
+from ptcli.mask.strategy import MaskStrategy
+from ptcli.mask.units import word_units
+
+
+class Pairs(MaskStrategy):
+    needs = frozenset({"words"})
+    learns = "pairs"
+    learns_by = ("least",)
+
+    def __init__(self, *, least: int = 3, pairs: np.ndarray | None = None, **settings: Unpack[MaskSettings]):
+        super().__init__(**settings)
+        self.least, self.pairs = least, pairs
+
+    def learn(self, shards, documents, *, vocabulary):
+        print("reads the text")
+        tokens = np.concatenate([np.asarray(shards[part.shard].tokens, np.int64) for part in documents])
+        found, counts = np.unique(tokens[:-1] * vocabulary.size + tokens[1:], return_counts=True)
+        return found[counts >= self.least]
+
+    def partition(self, examples, *, key, step):
+        assert self.pairs is not None and len(self.pairs) > 10
+        return word_units(examples), word_units(examples)
+"""
+
+
+def test_what_a_mask_of_your_own_learns_is_kept_as_n_grams_are(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("PTCLI_CACHE", str(tmp_path / "cache"))
+    name = f"learning_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(LEARNING)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    own = [f"plugins=[{name}]", f"mask._target_={name}.Pairs", "budget.steps=2"]
+    pretrain(tmp_path, *own)
+    (kept,) = cache_folder().glob("stores/*/pairs-*.npy")
+    assert np.array_equal(np.load(run_folder(tmp_path) / "model" / "mask_pairs.npy"), np.load(kept))
+    pretrain(tmp_path, *own, "seed=2", "run.name=second")
+    assert capsys.readouterr().out.count("reads the text") == 1
+    pretrain(tmp_path, *own, "+mask.least=4", "run.name=third")
+    assert capsys.readouterr().out.count("reads the text") == 1, "another setting, another array"
+    assert len(list(cache_folder().glob("stores/*/pairs-*.npy"))) == 2
 
 
 def test_a_text_without_n_grams_says_what_to_type(tmp_path, capsys):

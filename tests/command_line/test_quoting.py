@@ -111,7 +111,7 @@ REFUSED = {
     "mask=span,token": "Add -m",
     "mask=[span,token]": "takes one choice",
     "mask=0.3": "is no choice of mask",
-    "mask=null": "write mask=none",
+    "pair=null": "write pair=none",
     "span": "write mask=span",
     "--multi": "Did you mean --multirun?",
     "--experimental-rerun=x.pickle": "would run code",

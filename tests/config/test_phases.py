@@ -101,7 +101,7 @@ def test_every_phase_passes_the_nets_of_a_run(overrides, told):
 
 def test_a_setting_that_a_part_does_not_have():
     with pytest.raises(ConfigError, match=r"mask\.ratio: what this run has for mask takes no ratio"):
-        phases_of(composed("mask=none", "phases=[{until: 0.5, mask.ratio: 0.2}, {}]").config)
+        phases_of(composed("~mask.ratio", "phases=[{until: 0.5, mask.ratio: 0.2}, {}]").config)
 
 
 def test_a_rate_that_the_optimizer_leaves_open_cannot_change():

@@ -111,15 +111,6 @@ def test_a_mask_of_words_needs_words():
     assert rules.words_are_told(facts(mask, part("tokenizer", "wordpiece"))) is None
 
 
-def test_objective_and_mask():
-    masked, causal = part("objective", "masked_lm", needs_mask=True), part("objective", "causal_lm", needs_mask=False)
-    none, token = part("mask", "none"), part("mask", "token")
-    assert rules.objective_needs_mask(facts(masked, none))
-    assert rules.objective_needs_mask(facts(causal, token))
-    assert rules.objective_needs_mask(facts(masked, token)) is None
-    assert rules.objective_needs_mask(facts(causal, none)) is None
-
-
 def test_an_objective_of_both_sides_needs_an_attention_of_both():
     objective = part("objective", "masked_lm", needs_bidirectional=True)
     assert rules.objective_needs_both_sides(facts(objective, part("model/attention", "causal", causal=True)))
@@ -130,13 +121,6 @@ def test_a_weight_without_a_pair_does_nothing():
     none = part("pair", "none", num_labels=0)
     assert rules.pair_weight_needs_pair(facts(none, values={"objective": {"pair_weight": 0.5}}))
     assert rules.pair_weight_needs_pair(facts(none, values={"objective": {"pair_weight": 1.0}})) is None
-
-
-def test_the_evaluation_masks_something():
-    values = {"eval": {"mask": {"_target_": "ptcli.mask.none.NoMask"}}}
-    assert rules.evaluation_needs_mask(facts(part("mask", "token"), values=values))
-    values = {"eval": {"mask": {"_target_": "ptcli.mask.token.TokenMask"}}}
-    assert rules.evaluation_needs_mask(facts(part("mask", "token"), values=values)) is None
 
 
 def test_every_rule_is_in_the_table_and_says_its_reason():
@@ -242,7 +226,7 @@ def test_what_works_on_sentences_needs_documents_of_several():
 
 def test_a_need_that_nothing_gives_is_named_with_those_that_there_are():
     message = str(rules.needs_are_known(facts(part("mask", "mine", needs=frozenset({"words", "verbs"})))))
-    assert message.startswith("mask=mine needs verbs, which examples do not have. Use counts, documents,")
+    assert message.startswith("mask=mine needs verbs, which examples do not have. Use documents, pieces,")
 
 
 def test_named_units_need_words_that_know_them():

@@ -148,10 +148,7 @@ def test_a_rule_that_refuses_too_much_changes_the_count(found, refused, monkeypa
 
 
 def columns_of(found) -> list[list[Choice]]:
-    """The choices of the covered slots that have an accepted partner in every other slot.
-
-    (mask=none has none in objective as long as every objective there predicts masked tokens.)
-    """
+    """The choices of the covered slots that have an accepted partner in every other slot."""
     names = [name for name in (*COVERED, *COVERED_INSIDE) if name in found]
     columns = [[c for c in found[name] if not _stays_out(c)] for name in names]
     return [
@@ -229,7 +226,7 @@ def test_the_covering_array_covers_every_accepted_pair(found, refused, rows):
     left_out = {c.typed for c in itertools.chain(*found.values())} - {c.typed for row in rows for c in row}
     other_slots = {c.typed for name in found for c in found[name] if name not in (*COVERED, *COVERED_INSIDE)}
     presets = {c.typed for name in PARTS_ALONE for c in found[name] if _stays_out(c)}
-    assert left_out - other_slots - presets == {"mask=none"}
+    assert left_out - other_slots - presets == set()
 
 
 @pytest.fixture(scope="module")

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -64,7 +66,7 @@ def test_what_is_counted_is_found_in_the_text():
     special = np.zeros(60, bool)
     special[3] = True
     settings = PmiMask(min_count=5, max_ngram=4, min_score=1.0)
-    found = settings.count(shards, documents, special=special)
+    found = settings.learn(shards, documents, vocabulary=dataclasses.replace(vocabulary(), special=special))
     pmi = PmiMask(vocabulary=vocabulary(), ngrams=found, max_ngram=4)
     batch = sentence([(12,), (13,), (14, 51), (6,)])  # the words 7, 8, 9 and 1 of that text
     assert units(pmi, batch)[0] == 1

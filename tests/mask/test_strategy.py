@@ -161,7 +161,7 @@ def test_memory_mapped_arrays_are_taken_as_they_are(kind, tmp_path):
     [
         ({"ratio": 15}, "mask.ratio=15 means 1500 %; write 0.15"),
         ({"ratio": 1.5}, "mask.ratio=1.5 means 150 %"),
-        ({"ratio": 0}, "mask=none"),
+        ({"ratio": 0}, "write 0.15"),
         ({"ratio": -0.1}, "write 0.15"),
         ({"ratio": float("nan")}, "write 0.15"),
         ({"ratio": float("inf")}, "mask.ratio=inf"),
