@@ -31,6 +31,7 @@ def folder(tmp_path_factory):
     patch.chdir(folder)
     patch.setenv("PTCLI_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
     path = list(sys.path)
+    sys.path.insert(0, str(folder))  # as the command line does, for the tests that do without it
     yield folder
     patch.undo()
     sys.path[:] = path

@@ -37,7 +37,7 @@ def test_types_of_a_users_own_class_are_read_too(tmp_path, monkeypatch):
     package = f"kinds_of_{tmp_path.name}"
     (tmp_path / package).mkdir()
     (tmp_path / "mask").mkdir()
-    code = "import nothing_there\nclass Mine:\n    def __init__(self, *, mark: str | None = None): ...\n"
+    code = "class Mine:\n    def __init__(self, *, mark: str | None = None): ...\n"
     (tmp_path / package / "mine.py").write_text(code)
     (tmp_path / "mask" / "mine.yaml").write_text(f"_target_: {package}.mine.Mine\nmark: null\n")
     assert kinds("mask.mark", "pretrain") == set()

@@ -108,7 +108,7 @@ def test_any_example_is_masked_soundly(rows, chosen, ratio, at_least_one, seed):
     assert np.array_equal(np.where(selected, masked.labels, masked.input_ids), batch.tokens)
     assert np.array_equal(selected, masked.kinds != NOT_SELECTED)
     numbers, sizes = per_example(selected, batch), per_example(maskable, batch)
-    if at_least_one:
+    if mask.at_least_one:
         assert np.array_equal(numbers > 0, sizes > 0)
     if ratio == 1.0:
         assert np.array_equal(selected, maskable)
