@@ -16,6 +16,7 @@ from ptcli.config.own_folders import check_own_folders, refuse_unread
 from ptcli.errors import ConfigError, PtcliError
 
 _HELP = ("help", "--help", "-h")
+_TAKES_THE_NEXT = ("--cfg", "-c", "--info", "-i", "--package", "-p", "--config-dir", "-cd")  # flags of Hydra
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -130,7 +131,7 @@ def _positional(command: Command, words: list[str]) -> tuple[list[str], list[str
     overrides: list[str] = []
     positional: list[str] = []
     for position, word in enumerate(words):
-        follows_flag = position > 0 and words[position - 1] in ("--cfg", "-c", "--info", "-i", "--package", "-p")
+        follows_flag = position > 0 and words[position - 1] in _TAKES_THE_NEXT
         (overrides if override.match(word) or follows_flag else positional).append(word)
     return overrides, positional
 

@@ -37,10 +37,13 @@ def bind(config: DictConfig | dict[str, Any], *, plugins: Iterable[str] = (), fo
         raise ConfigError("\n".join([*shown, *more]))
 
 
-def plain_values(config: DictConfig) -> dict[str, Any]:
-    """Nested dicts and lists with all references replaced. ConfigError where one leads nowhere."""
+def plain_values(config: DictConfig, *, whole: bool = False) -> dict[str, Any]:
+    """Nested dicts and lists with all references replaced. ConfigError where one leads nowhere.
+
+    `whole`: also where a value is missing.
+    """
     try:
-        values: Any = OmegaConf.to_container(config, resolve=True)
+        values: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=whole)
     except OmegaConfBaseException as error:
         raise ConfigError(f"{getattr(error, 'full_key', '')}: {str(error).splitlines()[0]}") from error
     return values

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
+from ptcli.config.bind import plain_values
 from ptcli.config.moved import FIRST, MOVED, renamed
 from ptcli.config.several_tasks import name_of_task
 from ptcli.config.targets import refuse
@@ -23,12 +23,7 @@ _NOT_DEFINING += ("trainer.devices", "trainer.strategy", "trainer.activation_che
 
 def resolve(config: DictConfig) -> dict[str, Any]:
     """Plain nested dicts and lists: interpolations replaced by their values. ConfigError where a value is missing."""
-    try:
-        container = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    except OmegaConfBaseException as error:
-        raise ConfigError(f"{getattr(error, 'full_key', '')}: {str(error).splitlines()[0]}") from error
-    assert isinstance(container, dict)
-    return {str(key): value for key, value in container.items()}
+    return plain_values(config, whole=True)
 
 
 def fingerprint(config: DictConfig) -> str:

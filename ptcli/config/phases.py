@@ -15,7 +15,7 @@ from ptcli.config import choices as conf
 from ptcli.config.bind import mismatch, plain_values
 from ptcli.errors import ConfigError
 
-KINDS: Mapping[str, Any] = {
+TYPES: Mapping[str, Any] = {
     "max_length": int,
     "batch.size": int,
     "batch.micro_size": int | None,
@@ -102,9 +102,9 @@ def _problems(values: dict[str, Any], phases: Any) -> Iterator[str]:
 
 
 def _problem(values: dict[str, Any], key: str, value: Any) -> str:
-    if key not in KINDS:
-        return f"a phase sets no {key}.{did_you_mean(key, list(KINDS))} It may set until, {listing(KINDS)}"
-    if isinstance(value, dict | list) or (wanted := mismatch(value, KINDS[key])):
+    if key not in TYPES:
+        return f"a phase sets no {key}.{did_you_mean(key, list(TYPES))} It may set until, {listing(TYPES)}"
+    if isinstance(value, dict | list) or (wanted := mismatch(value, TYPES[key])):
         return f"{key}={value}: takes {'one value' if isinstance(value, dict | list) else wanted}"
     if key == "packing":
         return "" if conf.find("packing", value) else f"packing={value}: one of {listing(_names('packing'))}"

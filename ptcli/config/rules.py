@@ -33,13 +33,13 @@ def pair_needs_segment_ids(facts: Facts) -> str | None:
         return None
     wanted = pair.fact("segments", 1)
     return (
-        f"{pair.typed} needs {_number(wanted)} segments, but model.type_vocab_size={rows} tells only {_number(rows)} "
+        f"{pair.typed} needs {_number(wanted)} segments, but model.type_vocab_size={rows} does not tell them "
         f"apart. Use model.type_vocab_size={wanted}, or pair=none."
     )
 
 
 def grouping_needs_short_rows(facts: Facts) -> str | None:
-    """Rows that a packing fills are all of one length: there is nothing to group them by."""
+    """Rows that a packing fills are all of one length, so there is nothing to group."""
     packing = facts.one("packing")
     if not packing or not facts.value("batch.group_by_length") or not packing.fact("fills_rows", False):
         return None
@@ -116,7 +116,7 @@ def plain_head_needs_wide_embeddings(facts: Facts) -> str | None:
 
 
 def pair_needs_sentences(facts: Facts) -> str | None:
-    """Some pairs need documents of several sentences; a corpus whose documents never have so many cannot serve them."""
+    """Some pairs need documents of several sentences, which not every corpus has."""
     pair, corpus = facts.one("pair"), facts.one("corpus")
     if not pair or not corpus:
         return None
@@ -131,7 +131,7 @@ def pair_needs_sentences(facts: Facts) -> str | None:
 
 
 def words_need_gold(facts: Facts) -> str | None:
-    """Gold words come from the corpus; one that has none cannot give them."""
+    """Gold words come from the corpus, so it must have them."""
     words, corpus = facts.one("words"), facts.one("corpus")
     if not words or not corpus or not words.fact("needs_gold_words", False):
         return None
@@ -143,12 +143,12 @@ def words_need_gold(facts: Facts) -> str | None:
 
 
 def words_are_told(facts: Facts) -> str | None:
-    """What works on whole words needs to know where words begin."""
+    """What works on whole words needs a corpus and a tokenizer that know where words begin."""
     for asking in _asking(facts, "words"):
         for key in ("corpus", "tokenizer"):
             part = facts.one(key)
             if part and not part.fact("has_words", True):
-                told = f"{part.typed} does not tell. Use {_in_place_of(asking)}."
+                told = f"{part.typed} does not say. Use {_in_place_of(asking)}."
                 return f"{asking.typed} needs to know where words begin, but {told}"
     return None
 
@@ -186,7 +186,7 @@ def needs_are_known(facts: Facts) -> str | None:
 
 
 def mask_schedule_needs_steps(facts: Facts) -> str | None:
-    """A mask that changes in the course of the training needs to know how many steps that takes."""
+    """A mask that changes during the training needs to know how many steps that takes."""
     for key in ("mask", "eval.mask"):
         ratios, levels = facts.value(f"{key}.later_ratios"), facts.value(f"{key}.levels")
         if facts.value(f"{key}.schedule_steps") is not None or facts.value("budget.steps") is not None:
@@ -213,7 +213,7 @@ def objective_needs_both_sides(facts: Facts) -> str | None:
 
 
 def pair_weight_needs_pair(facts: Facts) -> str | None:
-    """A weight of the pair's loss does nothing where there is no pair."""
+    """A weight of the pair's loss does nothing without a pair."""
     pair, weight = facts.one("pair"), facts.value("objective.pair_weight", 1.0)
     if not pair or weight in (1.0, None) or pair.fact("num_labels", 1) > 0:
         return None
@@ -225,7 +225,7 @@ def pair_weight_needs_pair(facts: Facts) -> str | None:
 
 
 def ids_are_no_text(facts: Facts) -> str | None:
-    """Ids without text are read by a tokenizer of ids alone, and it reads nothing else."""
+    """A corpus of ids needs the tokenizer of ids, a corpus of text one that reads text."""
     corpus, tokenizer = facts.one("corpus"), facts.one("tokenizer")
     if not corpus or not tokenizer or tokenizer.fact("reads_text", True) is None:
         return None
@@ -253,7 +253,7 @@ def stream_has_no_epochs(facts: Facts) -> str | None:
 
 
 def average_takes_no_decay(facts: Facts) -> str | None:
-    """An optimizer that averages its weights stands in for a falling learning rate, and cannot have both."""
+    """An optimizer that averages its weights does so instead of lowering the learning rate."""
     optimizer, schedule = facts.one("optimizer"), facts.one("schedule")
     if not optimizer or not schedule or optimizer.fact("takes_decay", True) or not schedule.fact("decays", False):
         return None
@@ -288,14 +288,14 @@ def parts_of_weights_need_an_optimizer_that_takes_them(facts: Facts) -> str | No
 
 
 def patience_needs_evaluations(facts: Facts) -> str | None:
-    """Who waits for a better evaluation needs evaluations on the way."""
+    """Patience counts evaluations, so there must be some during the training."""
     patience = facts.value("trainer.patience")
     if patience is None:
         return None
     for key in ("eval.every", "eval.fraction"):
         if facts.value(key, 1) == 0:
             return (
-                f"trainer.patience={patience} counts evaluations, but {key}=0 leaves none on the way. "
+                f"trainer.patience={patience} counts evaluations, but {key}=0 leaves none during the training. "
                 f"Use {key} above 0, or trainer.patience=null."
             )
     return None

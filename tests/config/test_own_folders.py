@@ -68,3 +68,10 @@ def test_options_say_which_file_is_read(make, capsys, monkeypatch):
     assert "conf/mask/token.yaml is never read: mask=token is another" in told
     assert "your preset" in told
     assert "Mine." not in told
+
+
+def test_the_folder_is_no_sentence(make, capsys):
+    make({"mask/mine.yaml": b"defaults: [span, _self_]\n"})
+    assert main(["fill", "--config-dir", "conf"]) == 2
+    assert "checkpoint" in (told := capsys.readouterr().err)
+    assert "conf" not in told

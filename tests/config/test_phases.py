@@ -2,7 +2,7 @@ import pytest
 
 from ptcli.config.compose import compose
 from ptcli.config.fit import check
-from ptcli.config.phases import KINDS, configuration_of, longest_row, phases_of
+from ptcli.config.phases import TYPES, configuration_of, longest_row, phases_of
 from ptcli.errors import ConfigError
 
 BERT = "phases=[{until: 0.9, max_length: 128, batch.size: 256}, {max_length: 512}]"
@@ -43,7 +43,7 @@ def test_every_setting_that_a_phase_may_have():
         "packing: segment_pair, optimizer.learning_rate: 0.01}, {}]"
     )
     first, last = phases_of(config)
-    assert set(first.settings) == set(KINDS)
+    assert set(first.settings) == set(TYPES)
     own = configuration_of(config, first)
     assert own.packing._target_.endswith("SegmentPair")
     assert (own.mask.ratio, own.optimizer.learning_rate, own.batch.micro_size) == (0.3, 0.01, 4)
