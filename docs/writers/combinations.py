@@ -10,7 +10,7 @@ from typing import Any
 from ptcli.config import choices as conf
 from ptcli.config.bind import plain_values
 from ptcli.config.compose import composer
-from ptcli.config.facts import Facts, Part, gather
+from ptcli.config.facts import Facts, Part, facts_of
 from ptcli.config.locate import conf_folder
 from ptcli.config.rules import RULES
 
@@ -53,7 +53,7 @@ def slots(folder: Path | None = None) -> dict[str, list[Choice]]:
             for row in itertools.zip_longest(*columns):  # one composition shows a choice of every slot
                 chosen = {group: name for group, name in zip(together_composed, row, strict=True) if name}
                 composed = compose([f"{group}={name}" for group, name in chosen.items()])
-                facts = gather(plain_values(composed.config), composed.choices, folder=folder)
+                facts = facts_of(plain_values(composed.config), composed.choices, folder=folder)
                 for group, name in chosen.items():
                     mine = {at: parts for at, parts in facts.parts.items() if f"{at}/".startswith(f"{group}/")}
                     found[group].append(Choice(group, name, mine, _only(facts.values, group)))

@@ -135,7 +135,8 @@ def _show(group: str, name: str, console: Console) -> None:
     console.print(table)
     for choice, _ in unread(group):
         console.print(f"{choice.path} is never read: {group}={choice.name} is another. Give the file another name")
-    for choice in found:
+    shared = choices.find(group, choices.SHARED)
+    for choice in [*([shared] if shared else []), *found]:
         base = choice.base()  # what a preset inherits is shown with the choice that it begins with
         inherited = base.key_table() if base else {}
         _show_keys(choice, {k: told for k, told in choice.key_table().items() if inherited.get(k) != told}, console)
@@ -153,8 +154,13 @@ def _show_keys(choice: choices.Choice, keys: choices.Keys, console: Console) -> 
     if not keys:
         return
     base = choice.base()
-    begins = f", begins with {base.name}" if base else ""
-    console.print(f"[bold]{choice.group}={choice.name}[/bold]{begins}")
+    begins = f", begins with {base.name}" if base and base.name != choices.SHARED else ""
+    is_shared = choice.name == choices.SHARED
+    console.print(
+        f"[bold]shared settings[/bold]: {choice.description}"
+        if is_shared
+        else f"[bold]{choice.group}={choice.name}[/bold]{begins}"
+    )
     table = _table("key", "default", "meaning")
     for key, (value, comment) in keys.items():
         place = choice.group.replace("/", ".")

@@ -13,6 +13,9 @@ from ptcli.config.outside import conf_folders
 from ptcli.errors import ConfigError
 
 Keys = dict[str, tuple[Any, str]]
+
+SHARED = "_settings"
+"""The file of a group that holds what several of its choices share: they begin with it, and it is no choice itself."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C, where PyYAML has it, is ten times faster
 
 
@@ -136,10 +139,10 @@ def _groups_of_roots(own: Path) -> set[str]:
 
 
 def choices(group: str, folder: Path | None = None) -> list[Choice]:
-    """The choices of a group in alphabetical order; none where there is no such group."""
+    """The choices of a group in alphabetical order; none where there is no such group. `_name.yaml` is no choice."""
     found: dict[str, Choice] = {}
     for root in _folders(folder):
-        for path in (root / group).glob("*.yaml"):
+        for path in (root / group).glob("[!_]*.yaml"):
             found.setdefault(path.stem, Choice(group, path.stem, path))
     return [found[name] for name in sorted(found)]
 

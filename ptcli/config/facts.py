@@ -72,7 +72,7 @@ class Facts:
         return [f"{group}={choice.name}" for choice in found[:limit]]
 
 
-def gather(
+def facts_of(
     values: Mapping[str, Any],
     choices: Mapping[str, str | list[str]],
     *,

@@ -23,7 +23,7 @@ def test_a_group_shows_choices_keys_defaults_and_meanings(capsys, monkeypatch):
     assert "arXiv" in text
     assert "mask.ratio" in text
     assert "0.15" in text
-    lines = {line.split()[0]: line for line in text.splitlines() if line.split()}
+    lines = {line.split()[0]: line for line in reversed(text.splitlines()) if line.split()}
     assert " part " in lines["span"]
     assert " preset " in lines["static"]
 

@@ -1,3 +1,4 @@
+from ptcli.cli import main
 from ptcli.config import choices
 from ptcli.config.comments import description, key_comments
 
@@ -74,3 +75,14 @@ def test_shown():
         "x",
         "size.a",
     ]
+
+
+def test_what_choices_share_is_no_choice(capsys):
+    assert main(["pretrain", "mask=_settings"]) == 2
+    told = capsys.readouterr().err
+    assert "mask=_settings is no choice" in told
+    assert "whole_word" in told
+    assert choices.SHARED not in {choice.name for choice in choices.choices("mask")}
+    assert choices.find("mask", "token").key_table()["ratio"][0] == 0.15
+    assert main(["options", "mask"]) == 0
+    assert capsys.readouterr().out.count("mask.ratio_schedule") == 1, "shared settings are shown once"

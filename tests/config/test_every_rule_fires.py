@@ -4,7 +4,7 @@ import pytest
 
 from ptcli.config.bind import plain_values
 from ptcli.config.compose import composer
-from ptcli.config.facts import gather
+from ptcli.config.facts import facts_of
 from ptcli.config.rules import RULES
 from ptcli.config.several_tasks import spelled_out
 from ptcli.config.task_rules import TASK_RULES
@@ -51,7 +51,7 @@ def test_each_rule_refuses_what_breaks_it(root):
     with composer(root) as compose:
         for name, words in BREAKING[root].items():
             composed = compose(spelled_out(words.split(), root=root, sweeps=False))
-            facts = gather(plain_values(composed.config), composed.choices)
+            facts = facts_of(plain_values(composed.config), composed.choices)
             assert name in {rule.__name__ for rule in (*RULES, *TASK_RULES) if rule(facts)}, name
 
 

@@ -3,7 +3,7 @@ import pytest
 from ptcli.config import rules
 from ptcli.config.bind import plain_values
 from ptcli.config.compose import compose
-from ptcli.config.facts import Facts, Part, fact, gather
+from ptcli.config.facts import Facts, Part, fact, facts_of
 from ptcli.config.fit import check, fit
 from ptcli.errors import ConfigError
 
@@ -154,7 +154,7 @@ def test_facts_are_plain_class_attributes():
 
 def test_facts_of_a_real_configuration():
     composed = compose("pretrain", ["model/position=[learned,rotary]", "pair=sentence_order"])
-    gathered = gather(plain_values(composed.config), composed.choices)
+    gathered = facts_of(plain_values(composed.config), composed.choices)
     assert [p.name for p in gathered.several("model/position")] == ["learned", "rotary"]
     pair = gathered.one("pair")
     assert pair is not None

@@ -15,7 +15,7 @@ from tests.mask.synthetic import examples, vocabulary
 
 FOLDER = Path(__file__).parents[2] / "conf" / "mask"
 GIVEN = {"vocabulary", "counts", "ngrams", "unit_types"}  # by the command, not by the user
-CHOICES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+CHOICES = sorted(path.stem for path in FOLDER.glob("[!_]*.yaml"))
 
 
 @pytest.fixture

@@ -65,7 +65,9 @@ def whole(seed=0):
 
 def settings_of(name):
     """What conf/optimizer/<name>.yaml says."""
-    settings = yaml.safe_load((CONF / f"{name}.yaml").read_text(encoding="utf-8"))
+    files = ("_settings", name)
+    shared, own = (yaml.safe_load((CONF / f"{file}.yaml").read_text(encoding="utf-8")) for file in files)
+    settings = (shared if own.pop("defaults", None) else {}) | own
     settings.pop("defaults", None)
     return settings
 
