@@ -40,7 +40,7 @@ def test_fill_calls_no_two_guesses_the_same(run, capsys):
 def test_fill_writes_byte_pieces_as_what_they_stand_for(tmp_path, capsys):
     assert main(["pretrain", *settings(tmp_path, "tokenizer=bpe", "tokenizer.vocab_size=300", "budget.steps=1")]) == 0
     capsys.readouterr()
-    assert main(["fill", f"checkpoint={run_folder(tmp_path)}", "The cat saw a [MASK].", "top=100"]) == 0
+    assert main(["fill", f"checkpoint={run_folder(tmp_path)}", "The cat saw a [MASK].", "top=300"]) == 0
     guesses = capsys.readouterr().out.splitlines()[1:]
     shown = " ".join(guesses)
     assert "house" in shown or "cat" in shown or "the" in shown
