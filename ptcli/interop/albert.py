@@ -40,7 +40,6 @@ class AlbertFamily(Family):
         return with_segments(without_unused_places(Expanded(node, remarks)))
 
     def describe(self, node: Node, *, pad_token_id: int) -> dict[str, Any]:
-        """The entries of config.json."""
         return described_numbers(node) | {
             "embedding_size": node["embedding_size"],
             "num_hidden_groups": node["sharing"].get("num_groups", 1),
@@ -49,7 +48,6 @@ class AlbertFamily(Family):
         }
 
     def overrides(self, config: Mapping[str, Any]) -> list[str]:
-        """What to type for a config.json of this family."""
         if not config["tie_word_embeddings"]:
             raise CheckpointError("config.json says tie_word_embeddings=false, which ptcli does not build for ALBERT.")
         return [
@@ -62,7 +60,6 @@ class AlbertFamily(Family):
         ]
 
     def body(self, config: Mapping[str, Any], *, order: tuple[int, ...]) -> list[Entry]:
-        """Tensors of the encoder."""
         embeddings = f"{self.prefix}.embeddings"
         entries = [
             Entry("model.embeddings.tokens.weight", (f"{embeddings}.word_embeddings.weight",)),
@@ -97,7 +94,6 @@ class AlbertFamily(Family):
         return [*entries, *weights_and_biases(modules)]
 
     def masked_lm_head(self, config: Mapping[str, Any]) -> list[Entry]:
-        """Tensors of the masked-LM head."""
         return [
             *weights_and_biases(
                 [
@@ -109,11 +105,9 @@ class AlbertFamily(Family):
         ]
 
     def pooler(self) -> list[Entry]:
-        """Tensors of the pooler."""
         return weights_and_biases([("objective.pair_head.pooler.dense", (f"{self.prefix}.pooler",))])
 
     def pair_classifier(self) -> list[Entry]:
-        """Tensors of the classifier of pairs."""
         return weights_and_biases([("objective.pair_head.classifier", ("sop_classifier.classifier",))])
 
 

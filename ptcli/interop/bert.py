@@ -24,20 +24,16 @@ class BertFamily(Family):
     _projections = ("query", "key", "value")
 
     def expand(self, node: Node) -> Expanded:
-        """Shared layers are written out, a model without segments gets a table of zeros."""
         return with_segments(without_unused_places(without_sharing(node)))
 
     def describe(self, node: Node, *, pad_token_id: int) -> dict[str, Any]:
-        """The entries of config.json."""
         return described_numbers(node)
 
     def overrides(self, config: Mapping[str, Any]) -> list[str]:
-        """What to type for a config.json of this family."""
         untied = [] if config["tie_word_embeddings"] else ["objective.tie=false"]
         return ["model=bert", *overrides_of_numbers(config), *untied]
 
     def body(self, config: Mapping[str, Any], *, order: tuple[int, ...]) -> list[Entry]:
-        """Tensors of the encoder."""
         embeddings = f"{self.prefix}.embeddings"
         return [
             Entry("model.embeddings.tokens.weight", (f"{embeddings}.word_embeddings.weight",)),
@@ -56,16 +52,13 @@ class BertFamily(Family):
         ]
 
     def masked_lm_head(self, config: Mapping[str, Any]) -> list[Entry]:
-        """Tensors of the masked-LM head."""
         head = "cls.predictions"
         return self._head(f"{head}.transform.dense", f"{head}.transform.LayerNorm", head, config)
 
     def pooler(self) -> list[Entry]:
-        """Tensors of the pooler."""
         return weights_and_biases([("objective.pair_head.pooler.dense", (f"{self.prefix}.pooler.dense",))])
 
     def pair_classifier(self) -> list[Entry]:
-        """Tensors of the classifier of pairs."""
         return weights_and_biases([("objective.pair_head.classifier", ("cls.seq_relationship",))])
 
     def _layers(self, order: tuple[int, ...]) -> list[Entry]:
@@ -100,13 +93,11 @@ class RobertaFamily(BertFamily):
         return with_segments(without_sharing(node))
 
     def describe(self, node: Node, *, pad_token_id: int) -> dict[str, Any]:
-        """The entries of config.json."""
         numbers = described_numbers(node)
         rows = numbers["max_position_embeddings"] + pad_token_id + 1
         return numbers | {"max_position_embeddings": rows, "pad_token_id": pad_token_id}
 
     def overrides(self, config: Mapping[str, Any]) -> list[str]:
-        """What to type for a config.json of this family."""
         offset = config["pad_token_id"] + 1
         places = config["max_position_embeddings"] - offset
         untied = [] if config["tie_word_embeddings"] else ["objective.tie=false"]
@@ -114,11 +105,9 @@ class RobertaFamily(BertFamily):
         return ["model=roberta", *numbers, f"model.position.learned.offset={offset}", *untied]
 
     def masked_lm_head(self, config: Mapping[str, Any]) -> list[Entry]:
-        """Tensors of the masked-LM head."""
         return self._head("lm_head.dense", "lm_head.layer_norm", "lm_head", config)
 
     def pair_classifier(self) -> list[Entry]:
-        """None: it has no pairs."""
         return []
 
 
@@ -126,33 +115,27 @@ class ElectraFamily(BertFamily):
     """ELECTRA (arXiv:2003.10555): BERT's layers on embeddings that may be narrower. Its masked-LM head has GELU."""
 
     def describe(self, node: Node, *, pad_token_id: int) -> dict[str, Any]:
-        """The entries of config.json."""
         narrow = node["embedding_size"] or node["hidden_size"]
         return described_numbers(node) | {"embedding_size": narrow, "hidden_act": "gelu"}
 
     def overrides(self, config: Mapping[str, Any]) -> list[str]:
-        """What to type for a config.json of this family."""
         narrow = config["embedding_size"] if config["embedding_size"] != config["hidden_size"] else "null"
         return ["model=electra", *overrides_of_numbers(config), f"model.embedding_size={narrow}"]
 
     def body(self, config: Mapping[str, Any], *, order: tuple[int, ...]) -> list[Entry]:
-        """Tensors of the encoder."""
         entries = super().body(config, order=order)
         if config["embedding_size"] != config["hidden_size"]:
             entries += weights_and_biases([("model.embeddings.projection", (f"{self.prefix}.embeddings_project",))])
         return entries
 
     def masked_lm_head(self, config: Mapping[str, Any]) -> list[Entry]:
-        """Tensors of the masked-LM head."""
         head = "generator_predictions"
         return self._head(f"{head}.dense", f"{head}.LayerNorm", "generator_lm_head", config)
 
     def pooler(self) -> list[Entry]:
-        """None: it has no pairs."""
         return []
 
     def pair_classifier(self) -> list[Entry]:
-        """None: it has no pairs."""
         return []
 
 
@@ -160,17 +143,14 @@ class ErnieFamily(BertFamily):
     """ERNIE (arXiv:1904.09223), with the task embeddings of later versions, of which it reads the first unasked."""
 
     def describe(self, node: Node, *, pad_token_id: int) -> dict[str, Any]:
-        """The entries of config.json."""
         tasks = node["task_type_vocab_size"]
         return described_numbers(node) | {"task_type_vocab_size": tasks, "use_task_id": tasks > 0}
 
     def overrides(self, config: Mapping[str, Any]) -> list[str]:
-        """What to type for a config.json of this family."""
         tasks = config["task_type_vocab_size"] if config["use_task_id"] else 0
         return ["model=ernie", *super().overrides(config)[1:], f"model.task_type_vocab_size={tasks}"]
 
     def body(self, config: Mapping[str, Any], *, order: tuple[int, ...]) -> list[Entry]:
-        """Tensors of the encoder."""
         tasks = Entry("model.embeddings.task_types.weight", (f"{self.prefix}.embeddings.task_type_embeddings.weight",))
         return [*super().body(config, order=order), *([tasks] if config["use_task_id"] else [])]
 

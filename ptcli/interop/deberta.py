@@ -34,7 +34,6 @@ class DebertaFamily(BertFamily):
         return without_sharing(node)
 
     def describe(self, node: Node, *, pad_token_id: int) -> dict[str, Any]:
-        """The entries of config.json."""
         places = _places(node)
         return described_numbers(node) | {
             **self._must_be,
@@ -43,7 +42,6 @@ class DebertaFamily(BertFamily):
         }
 
     def overrides(self, config: Mapping[str, Any]) -> list[str]:
-        """What to type for a config.json of this family."""
         for key, value in self._must_be.items():
             if config[key] != value:
                 raise CheckpointError(f"config.json says {key}={config[key]}, but ptcli reads {value} only.")
@@ -54,7 +52,6 @@ class DebertaFamily(BertFamily):
         return [f"model={self._preset}", "objective=masked_lm", *numbers, *places, f"objective.tie={tied}"]
 
     def body(self, config: Mapping[str, Any], *, order: tuple[int, ...]) -> list[Entry]:
-        """Tensors of the encoder."""
         embeddings = f"{self.prefix}.embeddings"
         types = Entry("model.embeddings.types.weight", (f"{embeddings}.token_type_embeddings.weight",))
         return [
@@ -90,11 +87,9 @@ class DebertaFamily(BertFamily):
         return entries
 
     def pooler(self) -> list[Entry]:
-        """None: it has no pairs."""
         return []
 
     def pair_classifier(self) -> list[Entry]:
-        """None: it has no pairs."""
         return []
 
 
@@ -111,12 +106,10 @@ class DebertaV2Family(DebertaFamily):
     }
 
     def describe(self, node: Node, *, pad_token_id: int) -> dict[str, Any]:
-        """The entries of config.json."""
         described = super().describe(node, pad_token_id=pad_token_id)
         return described | {"position_buckets": _places(node).get("num_buckets") or -1}
 
     def body(self, config: Mapping[str, Any], *, order: tuple[int, ...]) -> list[Entry]:
-        """Tensors of the encoder."""
         norm = weights_and_biases([(f"{_TABLE}.norm", (f"{self.prefix}.encoder.LayerNorm",))])
         return [*super().body(config, order=order), *norm]
 

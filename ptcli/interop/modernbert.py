@@ -17,7 +17,6 @@ class ModernBertFamily(Family):
         return Expanded(node)
 
     def describe(self, node: Node, *, pad_token_id: int) -> dict[str, Any]:
-        """The entries of config.json."""
         attention, position = node["attention"], node["position"]
         rotary = position.get("rotary", {}) if isinstance(position, dict) else {}
         base, every = rotary.get("base", 160000.0), attention.get("full_every", 3)
@@ -43,7 +42,6 @@ class ModernBertFamily(Family):
         }
 
     def overrides(self, config: Mapping[str, Any]) -> list[str]:
-        """What to type for a config.json of this family."""
         for key, value in (("hidden_activation", "gelu"), ("decoder_bias", True), ("classifier_bias", False)):
             if config[key] != value:
                 raise CheckpointError(f"config.json says {key}={config[key]}, but ptcli reads {value} only.")
@@ -70,7 +68,6 @@ class ModernBertFamily(Family):
         return ["model=modernbert", *(f"model.{key}={_typed(value)}" for key, value in values.items())]
 
     def body(self, config: Mapping[str, Any], *, order: tuple[int, ...]) -> list[Entry]:
-        """Tensors of the encoder."""
         norm = ["weight", *(["bias"] if config["norm_bias"] else [])]
         attention = ["weight", *(["bias"] if config["attention_bias"] else [])]
         inner = ["weight", *(["bias"] if config["mlp_bias"] else [])]
@@ -91,7 +88,6 @@ class ModernBertFamily(Family):
         return [tokens, *_entries(modules)]
 
     def masked_lm_head(self, config: Mapping[str, Any]) -> list[Entry]:
-        """Tensors of the masked-LM head."""
         norm = ["weight", *(["bias"] if config["norm_bias"] else [])]
         modules = [
             ("objective.masked_lm_head.dense", "head.dense", ["weight"]),
@@ -100,11 +96,9 @@ class ModernBertFamily(Family):
         return [*_entries(modules), Entry("objective.masked_lm_head.bias", ("decoder.bias",))]
 
     def pooler(self) -> list[Entry]:
-        """None: it has no pairs."""
         return []
 
     def pair_classifier(self) -> list[Entry]:
-        """None: it has no pairs."""
         return []
 
 

@@ -25,11 +25,9 @@ class RoFormerFamily(BertFamily):
     """RoFormer (arXiv:2104.09864): BERT's layers with rotary places, on embeddings that may be narrower."""
 
     def expand(self, node: Node) -> Expanded:
-        """Shared layers are written out, a model without segments gets a table of zeros."""
         return with_segments(without_sharing(node))
 
     def describe(self, node: Node, *, pad_token_id: int) -> dict[str, Any]:
-        """The entries of config.json."""
         return described_numbers(node) | {
             "embedding_size": node["embedding_size"] or node["hidden_size"],
             "max_position_embeddings": _PLACES,
@@ -37,7 +35,6 @@ class RoFormerFamily(BertFamily):
         }
 
     def overrides(self, config: Mapping[str, Any]) -> list[str]:
-        """What to type for a config.json of this family."""
         if config["rotary_value"]:
             raise CheckpointError("config.json says rotary_value=true, but ptcli turns queries and keys only.")
         narrow = config["embedding_size"] or config["hidden_size"]
@@ -52,7 +49,6 @@ class RoFormerFamily(BertFamily):
         ]
 
     def body(self, config: Mapping[str, Any], *, order: tuple[int, ...]) -> list[Entry]:
-        """Tensors of the encoder."""
         embeddings = f"{self.prefix}.embeddings"
         narrow, hidden_size = config["embedding_size"] or config["hidden_size"], config["hidden_size"]
         num_heads = config["num_attention_heads"]
@@ -81,11 +77,9 @@ class RoFormerFamily(BertFamily):
         ]
 
     def pooler(self) -> list[Entry]:
-        """None: it has no pairs."""
         return []
 
     def pair_classifier(self) -> list[Entry]:
-        """None: it has no pairs."""
         return []
 
 

@@ -40,7 +40,6 @@ class AlbertExactMask(ExactMask):
         self._law = ngram_length_probabilities(max_ngram=max_ngram, favor=favor).cumsum()
 
     def random_ids(self, vocabulary: Vocabulary, counts: np.ndarray | None) -> RandomIds:
-        """All ids alike."""
         return uniform_ids(np.arange(vocabulary.size))
 
     def partition(self, examples: Examples, *, key: np.uint64, step: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -31,7 +31,6 @@ class BertExactMask(ExactMask):
         )
 
     def random_ids(self, vocabulary: Vocabulary, counts: np.ndarray | None) -> RandomIds:
-        """All ids alike."""
         return uniform_ids(np.arange(vocabulary.size))
 
     def select(

@@ -53,7 +53,6 @@ class AdamW(torch.optim.AdamW):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update. Without correction, the kernel is given the rates with which its own correction cancels."""
         if self._bias_correction:
             return super().step(closure)
         asked = [{key: group[key] for key in ("lr", "eps", "weight_decay")} for group in self.param_groups]

@@ -7,5 +7,4 @@ class Cosine(Decaying):
     """Warm-up, then half a cosine down, without restarts ("SGDR", arXiv 1608.03983; GPT-1 with decay_from=start)."""
 
     def decay(self, left: float) -> float:
-        """The factor when `left` of the decay is still ahead."""
         return 0.5 * (1 - math.cos(math.pi * left))

@@ -8,5 +8,4 @@ class Linear(Decaying):
     """
 
     def decay(self, left: float) -> float:
-        """The factor when `left` of the decay is still ahead."""
         return left

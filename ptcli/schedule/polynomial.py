@@ -19,5 +19,4 @@ class Polynomial(Decaying):
         self.power = power
 
     def decay(self, left: float) -> float:
-        """The factor when `left` of the decay is still ahead."""
         return left**self.power

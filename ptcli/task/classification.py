@@ -50,7 +50,6 @@ class Classification(TextTask):
         ]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
-        """Truth and predictions of the labelled rows."""
         return metrics.outcomes_of(predictions, rows, labels=labels)
 
 

@@ -58,7 +58,6 @@ class ExtractiveQA(Task):
         self.max_query_length, self.longest_answer, self.threshold = max_query_length, longest_answer, threshold
 
     def check(self) -> None:
-        """Raise ConfigError where a setting is out of its range, or nothing can be read."""
         for key in ("stride", "max_query_length", "longest_answer"):
             if getattr(self, key) < 1:
                 raise ConfigError(f"task.{key}={getattr(self, key)} must be at least 1 token.")
@@ -221,11 +220,9 @@ class ExtractiveQA(Task):
         )
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
-        """Truth and predictions of the labelled rows."""
         return metrics.outcomes_of(predictions, rows)
 
     def remarks(self) -> list[str]:
-        """What was left out, moved or replaced in what was read last."""
         lines = super().remarks()
         if moved := self.counts["moved"]:
             lines.append(f"{moved:,} answers stand elsewhere than the file says and are moved to the nearest place")

@@ -47,7 +47,6 @@ class MultiLabel(TextTask):
         self.label_separator, self.threshold = label_separator, threshold
 
     def check(self) -> None:
-        """Raise ConfigError where a setting is out of its range, or nothing can be read."""
         if not self.label_separator:
             raise ConfigError(
                 'task.label_separator is empty. Write what stands between labels: task.label_separator=","'
@@ -93,5 +92,4 @@ class MultiLabel(TextTask):
         ]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
-        """Truth and predictions of the labelled rows."""
         return metrics.outcomes_of(predictions, rows, labels=labels)

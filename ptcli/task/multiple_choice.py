@@ -118,7 +118,6 @@ class MultipleChoice(Task):
         return predictions
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
-        """Truth and predictions of the labelled rows."""
         return metrics.outcomes_of(predictions, rows)
 
     def _choices(self, record: Record) -> tuple[str, ...]:

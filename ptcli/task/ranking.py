@@ -38,7 +38,6 @@ class Ranking(TextTask):
         self.relevant = relevant
 
     def check(self) -> None:
-        """Raise ConfigError where a setting is out of its range, or nothing can be read."""
         if self.pair is None:
             raise ConfigError("a ranking needs candidates. Name their column: task.pair=COLUMN.")
         super().check()
@@ -87,5 +86,4 @@ class Ranking(TextTask):
         return [{"score": score, "rank": rank} for score, rank in zip(scores.tolist(), ranks.tolist(), strict=True)]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
-        """Truth and predictions of the labelled rows."""
         return metrics.outcomes_of(predictions, rows)

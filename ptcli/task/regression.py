@@ -48,7 +48,6 @@ class Regression(TextTask):
         return [{"value": value} for value in outputs["values"].astype(np.float64).tolist()]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
-        """Truth and predictions of the labelled rows."""
         return metrics.outcomes_of(predictions, rows)
 
 

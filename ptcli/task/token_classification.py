@@ -151,7 +151,6 @@ class TokenClassification(Task):
         ]
 
     def outcomes(self, predictions: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, labels: Sequence[str]) -> Any:
-        """Truth and predictions of the labelled rows."""
         return metrics.outcomes_of(predictions, rows)
 
 

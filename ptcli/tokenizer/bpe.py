@@ -46,7 +46,6 @@ class ByteLevelBPE(TrainedTokenizer):
         return family(self.layout).size + _BYTES
 
     def check(self) -> None:
-        """Raise ConfigError where a value is out of range."""
         if self.vocab_size is not None and self.vocab_size < self.fewest_entries():
             raise ConfigError(
                 f"tokenizer.vocab_size={self.vocab_size} is too small for the {_BYTES} bytes and the special tokens. "

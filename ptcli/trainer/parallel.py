@@ -73,7 +73,6 @@ class Replicated(Single):
     """A copy of the model on every rank; gradients are averaged (torch's DistributedDataParallel, arXiv:2006.15704)."""
 
     def forward_of(self, *, compile: bool) -> Callable[..., Any]:
-        """See `Single.forward_of`."""
         device = next(self.trained.parameters()).device
         with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of a name that torch 2.10 has alone
             self._wrapped = nn.parallel.DistributedDataParallel(
@@ -85,7 +84,6 @@ class Replicated(Single):
         return self._wrapped
 
     def synchronising(self, *, is_last: bool) -> AbstractContextManager:
-        """See `Single.synchronising`."""
         return nullcontext() if is_last else self._wrapped.no_sync()
 
 
@@ -114,7 +112,6 @@ class Sharded(Single):
             fully_shard(module, mesh=mesh, mp_policy=policy)
 
     def synchronising(self, *, is_last: bool) -> AbstractContextManager:
-        """See `Single.synchronising`."""
         self.trained.set_requires_gradient_sync(is_last)  # type: ignore[operator]
         return nullcontext()
 

@@ -41,5 +41,4 @@ class SlidingAttention(FullAttention):
         self.window_size, self.full_every = window, full_every
 
     def window(self, layer: int) -> int | None:
-        """How many places the layer that runs at this place of the stack sees around each; None: all."""
         return None if self.full_every and layer % self.full_every == 0 else self.window_size
